@@ -1,0 +1,1 @@
+"""The stack under the app on one machine: Postgres, Azurite and the processes that `make run` keeps alive."""
