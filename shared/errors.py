@@ -1,24 +1,24 @@
 """Every error that the app raises on purpose.
 
-    AppError                      code + HTTP status + a sentence for people
-    ├─ CallerError                the request is at fault (4xx)
-    │  ├─ InvalidJson 400 · UnsupportedMediaType 415 · PayloadTooLarge 413
-    │  ├─ InvalidInput 422        carries `fields`
-    │  ├─ KeyReused 422           the Idempotency-Key belongs to another body
-    │  ├─ NotFound 404
-    │  └─ Conflict 409
-    ├─ Busy                       come back later; carries `retry_after_s`
-    │  ├─ RateLimited 429 · QueueFull 503 · DatabaseUnavailable 503
-    └─ QueueUnavailable           the storage queue is out of reach (never shown to a caller)
+AppError                      code + HTTP status + a sentence for people
+├─ CallerError                the request is at fault (4xx)
+│  ├─ InvalidJson 400 · UnsupportedMediaType 415 · PayloadTooLarge 413
+│  ├─ InvalidInput 422        carries `fields`
+│  ├─ KeyReused 422           the Idempotency-Key belongs to another body
+│  ├─ NotFound 404
+│  └─ Conflict 409
+├─ Busy                       come back later; carries `retry_after_s`
+│  ├─ RateLimited 429 · QueueFull 503 · DatabaseUnavailable 503
+└─ QueueUnavailable           the storage queue is out of reach (never shown to a caller)
 
-    ProviderError                 what the AI provider did; becomes the job's `last_error`
-    ├─ Throttled                  429: wait, no attempt lost; carries `retry_after_s`
-    ├─ Misconfigured              401, 403, 404, insufficient_quota: the lane stops, no attempt lost
-    ├─ Unavailable                408, 409, 5xx, cut connection: retry later, attempt counts
-    │  └─ TimedOut                no answer within PROVIDER_TIMEOUT
-    └─ Final                      no retry can help: the job fails at once
-       ├─ Refused · ContentFiltered
-       └─ BadAnswer · AnswerTruncated
+ProviderError                 what the AI provider did; becomes the job's `last_error`
+├─ Throttled                  429: wait, no attempt lost; carries `retry_after_s`
+├─ Misconfigured              401, 403, 404, insufficient_quota: the lane stops, no attempt lost
+├─ Unavailable                408, 409, 5xx, cut connection: retry later, attempt counts
+│  └─ TimedOut                no answer within PROVIDER_TIMEOUT
+└─ Final                      no retry can help: the job fails at once
+   ├─ Refused · ContentFiltered
+   └─ BadAnswer · AnswerTruncated
 """
 
 from __future__ import annotations

@@ -1,0 +1,130 @@
+"""Every trigger of the app, in the order of a ticket's way. Each reads its input, makes one call and answers."""
+
+from __future__ import annotations
+
+import azure.functions as func
+
+from shared import log, openapi, requests, wiring
+from shared.errors import NotFound
+from shared.models import CustomerBody, JobQuery, Live, NewTicket, TicketQuery
+from shared.replies import json_reply, replies, reply
+
+app = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
+
+
+@app.route("v1/tickets", methods=["POST"])
+@replies
+async def accept_ticket(req: func.HttpRequest) -> func.HttpResponse:
+    """Accept a ticket: 202 with the address of its job."""
+    home = await wiring.app()
+    new = requests.body(req, NewTicket)
+    accepted = await home.intake.accept_ticket(
+        new, request_id=log.request_id.get(), traceparent=requests.traceparent(req)
+    )
+    home.kick()
+    return reply(202, accepted, Location=accepted.status_url)
+
+
+@app.timer_trigger("timer", schedule="%RELAY_SCHEDULE%")
+async def relay_outbox(timer: func.TimerRequest) -> None:
+    """Put on the queues what the outbox holds."""
+    await (await wiring.app()).relay.run_pass(stay_s=wiring.TIMER_STAY_S)
+
+
+@app.queue_trigger("msg", queue_name="%TICKET_QUEUE%", connection="JobsQueue")
+async def work_ticket(msg: func.QueueMessage) -> None:
+    """Do the job that the message names."""
+    await (await wiring.app()).worker.work(msg.get_body().decode())
+
+
+@app.route("v1/jobs/{job_id}", methods=["GET"])
+@replies
+async def show_job(req: func.HttpRequest) -> func.HttpResponse:
+    """One job: state, steps, history, result."""
+    job, ask_again_s = await (await wiring.app()).status.job(requests.job_id(req))
+    return reply(200, job) if ask_again_s is None else reply(200, job, Retry_After=str(ask_again_s))
+
+
+@app.route("v1/jobs", methods=["GET"])
+@replies
+async def list_jobs(req: func.HttpRequest) -> func.HttpResponse:
+    """Jobs, newest first."""
+    return reply(200, await (await wiring.app()).status.jobs(requests.query(req, JobQuery)))
+
+
+@app.route("v1/jobs/{job_id}/cancel", methods=["POST"])
+@replies
+async def cancel_job(req: func.HttpRequest) -> func.HttpResponse:
+    """Cancel a job that no worker has yet."""
+    requests.no_body(req)
+    return reply(200, await (await wiring.app()).status.cancel(requests.job_id(req)))
+
+
+@app.route("v1/jobs/{job_id}/retry", methods=["POST"])
+@replies
+async def retry_job(req: func.HttpRequest) -> func.HttpResponse:
+    """Put a dead letter or a failed job back on the queue."""
+    requests.no_body(req)
+    home = await wiring.app()
+    job = await home.status.retry(requests.job_id(req))
+    home.kick()
+    return reply(200, job)
+
+
+@app.route("v1/tickets/{ticket_id}", methods=["GET"])
+@replies
+async def show_ticket(req: func.HttpRequest) -> func.HttpResponse:
+    """One ticket with the result of its AI work."""
+    return reply(200, await (await wiring.app()).status.ticket(requests.ticket_id(req)))
+
+
+@app.route("v1/tickets", methods=["GET"])
+@replies
+async def list_tickets(req: func.HttpRequest) -> func.HttpResponse:
+    """Tickets, newest first."""
+    return reply(200, await (await wiring.app()).status.tickets(requests.query(req, TicketQuery)))
+
+
+@app.route("v1/customers/{customer_id}", methods=["PUT"])
+@replies
+async def put_customer(req: func.HttpRequest) -> func.HttpResponse:
+    """Create or replace a customer."""
+    body = requests.body(req, CustomerBody)
+    customer, is_new = await (await wiring.app()).status.put_customer(requests.customer_id(req), body)
+    return reply(201 if is_new else 200, customer)
+
+
+@app.route("v1/queue", methods=["GET"])
+@replies
+async def show_queue(req: func.HttpRequest) -> func.HttpResponse:
+    """The queue's numbers."""
+    return reply(200, await (await wiring.app()).status.queue())
+
+
+@app.route("v1/health/live", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
+@replies
+async def health_live(req: func.HttpRequest) -> func.HttpResponse:
+    """This process answers; nothing else is touched."""
+    return reply(200, Live())
+
+
+@app.route("v1/health/ready", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
+@replies
+async def health_ready(req: func.HttpRequest) -> func.HttpResponse:
+    """Whether tickets can be accepted."""
+    ready = await (await wiring.app()).status.ready()
+    return reply(200 if ready.ready else 503, ready)
+
+
+@app.route("v1/openapi.json", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
+@replies
+async def show_openapi(req: func.HttpRequest) -> func.HttpResponse:
+    """This API as an OpenAPI document."""
+    return json_reply(200, openapi.document_text())
+
+
+@app.route("{*path}")
+@replies
+async def zz_not_found(req: func.HttpRequest) -> func.HttpResponse:
+    """Everything else. The host tries routes in the order of function names, so this one's must sort last."""
+    raise NotFound("There is nothing at this address, or not for this method.")

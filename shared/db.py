@@ -1,0 +1,137 @@
+"""The way to Postgres: one pool a process, one statement a call, driver errors translated once.
+
+Autocommit throughout, so that each statement is its own transaction; `transaction` is for the few places that need
+more than one. Nothing here depends on the session, so PgBouncer in transaction mode may stand in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, LiteralString, TypeVar
+
+import psycopg
+from psycopg.rows import class_row, dict_row
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
+
+from shared.errors import DatabaseUnavailable
+
+T = TypeVar("T")
+Params = Mapping[str, Any]
+Row = dict[str, Any]
+Connection = psycopg.AsyncConnection[Row]
+
+CONNECT_TIMEOUT_S = 2
+POOL_TIMEOUT_S = 2.0
+RECONNECT_TIMEOUT_S = 5.0
+POOL_IDLE_S = 120.0
+
+#: Seconds this request has spent in the database so far; None outside a request.
+spent: contextvars.ContextVar[list[float] | None] = contextvars.ContextVar("spent", default=None)
+
+
+@asynccontextmanager
+async def translated() -> AsyncIterator[None]:
+    """Turn "the database is away" in all its forms into DatabaseUnavailable; every other error is a fault of ours."""
+    began = time.perf_counter()
+    try:
+        yield
+    except (PoolTimeout, PoolClosed, TooManyRequests, TimeoutError, psycopg.InterfaceError) as exc:
+        raise DatabaseUnavailable from exc
+    except psycopg.OperationalError as exc:
+        raise DatabaseUnavailable from exc
+    finally:
+        if (total := spent.get()) is not None:
+            total.append(time.perf_counter() - began)
+
+
+class Database:
+    """A pool of connections; every method raises DatabaseUnavailable when Postgres cannot be used right now."""
+
+    def __init__(self, url: str, *, pool_size: int) -> None:
+        self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+            url,
+            connection_class=psycopg.AsyncConnection[Row],
+            kwargs={
+                "autocommit": True,
+                "prepare_threshold": None,  # PgBouncer in transaction mode knows no prepared statements
+                "row_factory": dict_row,
+                "connect_timeout": CONNECT_TIMEOUT_S,
+                "application_name": "larkfield",
+            },
+            min_size=1,
+            max_size=pool_size,
+            open=False,
+            timeout=POOL_TIMEOUT_S,
+            reconnect_timeout=RECONNECT_TIMEOUT_S,
+            max_idle=POOL_IDLE_S,
+            check=AsyncConnectionPool.check_connection,
+            name="larkfield",
+        )
+
+    async def open(self) -> None:
+        await self._pool.open(wait=False)
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    @asynccontextmanager
+    async def connection(self, *, within_s: float | None = None) -> AsyncIterator[Connection]:
+        """One connection, for at most `within_s` seconds in all."""
+        async with translated(), asyncio.timeout(within_s), self._pool.connection() as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def transaction(self, *, within_s: float | None = None) -> AsyncIterator[Connection]:
+        """One connection inside BEGIN … COMMIT (ROLLBACK when an exception leaves the block)."""
+        async with self.connection(within_s=within_s) as connection, connection.transaction():
+            yield connection
+
+    async def fetch_all(self, query: LiteralString, params: Params, row: type[T]) -> list[T]:
+        """Run one statement; its rows as `row` objects, built by column name."""
+        async with self.connection() as connection, connection.cursor(row_factory=class_row(row)) as cursor:
+            await cursor.execute(query, params)
+            return await cursor.fetchall()
+
+    async def fetch_one(self, query: LiteralString, params: Params, row: type[T]) -> T | None:
+        """Run one statement; its first row as a `row` object, None when there is none."""
+        async with self.connection() as connection, connection.cursor(row_factory=class_row(row)) as cursor:
+            await cursor.execute(query, params)
+            return await cursor.fetchone()
+
+    async def fetch_dicts(self, query: LiteralString, params: Params | None = None) -> list[Row]:
+        """Run one statement; its rows as dictionaries."""
+        async with self.connection() as connection:
+            cursor = await connection.execute(query, params)
+            return await cursor.fetchall()
+
+    async def fetch_dict(self, query: LiteralString, params: Params | None = None) -> Row | None:
+        """Run one statement; its first row as a dictionary, None when there is none."""
+        rows = await self.fetch_dicts(query, params)
+        return rows[0] if rows else None
+
+    async def execute(self, query: LiteralString, params: Params | None = None) -> int:
+        """Run one statement; how many rows it changed."""
+        async with self.connection() as connection:
+            cursor = await connection.execute(query, params)
+            return cursor.rowcount
+
+
+async def insist(action: Callable[[], Awaitable[T]], *, for_s: float) -> T:
+    """Do `action`; while the database is away do it again, for `for_s` seconds, then raise DatabaseUnavailable.
+
+    For statements that are safe to send twice.
+    """
+    until = time.monotonic() + for_s
+    wait_s = 0.2
+    while True:
+        try:
+            return await action()
+        except DatabaseUnavailable:
+            if time.monotonic() + wait_s > until:
+                raise
+        await asyncio.sleep(wait_s)
+        wait_s = min(2 * wait_s, 3.0)

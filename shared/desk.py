@@ -1,0 +1,39 @@
+"""What a step works at: the run's job and saved outputs, the database, and the provider behind its checks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shared.db import Database
+from shared.jobs.claim import Claim
+from shared.kinds.kind import Outputs
+from shared.provider import Chat, Provider
+from shared.runs import Run
+
+
+@dataclass
+class WorkDesk:
+    """One run's desk; `step` names the step at work, for the provider's logs."""
+
+    run: Run
+    db: Database
+    provider: Provider
+    saved: Outputs
+    step: str = ""
+
+    @property
+    def claim(self) -> Claim:
+        return self.run.claim
+
+    async def chat(self, ask: Chat) -> str:
+        await self.run.check()
+        return (await self.provider.chat(ask, request_id=self._request_id)).text
+
+    async def embed(self, text: str, *, dimensions: int) -> list[float]:
+        await self.run.check()
+        vector, _ = await self.provider.embed(text, dimensions=dimensions, request_id=self._request_id)
+        return vector
+
+    @property
+    def _request_id(self) -> str:
+        return f"job-{self.claim.job_id}/run-{self.claim.run}/{self.step}"

@@ -1,0 +1,64 @@
+"""The arrows that a person or a caller sends: cancel, retry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import LiteralString
+
+from shared.db import Database
+
+CANCEL: LiteralString = """
+UPDATE jobs SET state = 'cancelled', finished_at = clock_timestamp(), announced_at = NULL
+WHERE job_id = %(job_id)s AND state IN ('queued', 'waiting_for_approval')
+RETURNING job_id, state
+"""
+
+_AFRESH: LiteralString = """
+    UPDATE jobs SET state = 'queued', delivery = delivery + 1, run_after = clock_timestamp(), finished_at = NULL,
+        attempts = 0, ran_s = 0, losses = 0, unclaimed = 0, cancel_requested = false, announced_at = NULL,
+        poison_message_id = NULL, poison_receipt = NULL, poison_put_at = NULL,
+        discarded_by = NULL, discarded_at = NULL
+"""
+
+_ANNOUNCE: LiteralString = """
+    RETURNING job_id, state, queue, delivery, run_after
+), announcement AS (
+    INSERT INTO outbox (queue, purpose, job_id, delivery, due_at)
+    SELECT queue, 'work', job_id, delivery, run_after FROM job
+)
+SELECT job_id, state FROM job
+"""
+
+RETRY: LiteralString = (
+    "WITH job AS (" + _AFRESH + "WHERE job_id = %(job_id)s AND state IN ('dead_letter', 'failed')" + _ANNOUNCE
+)
+
+RETRY_BY_MESSAGE: LiteralString = (
+    "WITH job AS ("
+    + _AFRESH
+    + "WHERE job_id = %(job_id)s AND state = 'dead_letter' AND delivery = %(delivery)s"
+    + _ANNOUNCE
+)
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A job that took the arrow."""
+
+    job_id: int
+    state: str
+
+
+async def cancel(db: Database, job_id: int) -> Moved | None:
+    """queued or waiting_for_approval → cancelled; None when the job is in neither state."""
+    return await db.fetch_one(CANCEL, {"job_id": job_id}, Moved)
+
+
+async def retry(db: Database, job_id: int) -> Moved | None:
+    """dead_letter or failed → queued with a fresh budget, saved steps kept; None when the job is in neither state."""
+    return await db.fetch_one(RETRY, {"job_id": job_id}, Moved)
+
+
+async def retry_by_message(db: Database, job_id: int, delivery: int) -> Moved | None:
+    """The same, asked for by a poison message that an operator put back on the work queue."""
+    return await db.fetch_one(RETRY_BY_MESSAGE, {"job_id": job_id, "delivery": delivery}, Moved)

@@ -1,0 +1,64 @@
+"""What travels on the queues: small JSON texts, base64 like every message of ours."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+MAX_INTEGER = 2**63 - 1
+
+
+class UnreadableMessage(ValueError):
+    """A text that names no job; the host moves it to the poison queue after its five deliveries."""
+
+
+class WorkMessage(BaseModel):
+    """`{"job_id": 7, "delivery": 1, "traceparent": "…"}`: a hint that a job may be ready; unknown keys are ignored."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+    job_id: Annotated[int, Field(ge=1, le=MAX_INTEGER)]
+    delivery: Annotated[int, Field(ge=0, le=2**31 - 1)]
+    traceparent: str | None = None
+
+    @classmethod
+    def read(cls, text: str) -> WorkMessage:
+        """Read what the trigger decoded; one more layer of base64 is taken off (Storage Explorer encodes or not by a
+        tick box). Raises UnreadableMessage."""
+        for candidate in (text, _decoded(text)):
+            if candidate is not None:
+                try:
+                    return cls.model_validate_json(candidate)
+                except ValidationError:
+                    continue
+        raise UnreadableMessage(
+            f"not a message of ours ({len(text)} characters): a JSON object with job_id and delivery"
+        )
+
+
+class PoisonMessage(BaseModel):
+    """What an operator reads on the poison queue about a dead letter."""
+
+    job_id: int
+    delivery: int
+    kind: str
+    ticket_id: str | None
+    attempts: int
+    error: dict[str, Any]
+    dead_lettered_at: str
+    request_id: str | None
+
+
+def encode(message: BaseModel) -> str:
+    """The text as it is put on the queue."""
+    return base64.b64encode(message.model_dump_json(exclude_none=True).encode()).decode()
+
+
+def _decoded(text: str) -> str | None:
+    try:
+        return base64.b64decode(text.strip(), validate=True).decode()
+    except (binascii.Error, ValueError):
+        return None

@@ -1,0 +1,236 @@
+"""What clients send and get: the models that validate requests, shape answers and make the OpenAPI document."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, StringConstraints
+
+from shared.jobs.states import State
+
+Team = Literal["billing", "login", "shipping", "account", "other"]
+Channel = Literal["email", "web_form", "chat", "phone"]
+
+
+def _without_nul(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("must not contain the character NUL")
+    return text
+
+
+def _utc(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+Text = Annotated[str, AfterValidator(_without_nul)]
+Time = Annotated[datetime, PlainSerializer(_utc, return_type=str, when_used="json")]
+CustomerId = Annotated[str, StringConstraints(pattern=r"^C-[0-9]{4,5}$"), Field(examples=["C-0022"])]
+WorkspaceId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]{1,64}$"), Field(examples=["team_42"])]
+
+
+class Sent(BaseModel):
+    """A request's body: unknown fields and wrong types are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Shown(BaseModel):
+    """An answer's body."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class NewTicket(Sent):
+    """A ticket as a customer writes it. `subject` is trimmed; lengths are code points."""
+
+    customer_id: CustomerId
+    subject: Annotated[
+        str,
+        StringConstraints(strip_whitespace=True, min_length=1, max_length=120),
+        AfterValidator(_without_nul),
+    ] = Field(examples=["Charged twice"])
+    body: Annotated[Text, Field(max_length=5000)] = Field(default="", examples=["Two payments for one order."])
+    channel: Channel = "web_form"
+
+
+class CustomerBody(Sent):
+    """A customer; its workspace exists as soon as a customer names it."""
+
+    name: Annotated[
+        str,
+        StringConstraints(strip_whitespace=True, min_length=1, max_length=200),
+        AfterValidator(_without_nul),
+    ]
+    workspace_id: WorkspaceId
+
+
+class Customer(Shown):
+    customer_id: CustomerId
+    name: str
+    workspace_id: WorkspaceId
+
+
+class Accepted(Shown):
+    """The ticket is saved and its AI work is queued; follow `status_url`."""
+
+    ticket_id: str = Field(examples=["T-500001"])
+    job_id: int = Field(examples=[1])
+    state: State
+    status_url: str = Field(examples=["/v1/jobs/1"])
+    queued_ahead: int = Field(description="Queued jobs of the same kind before this one, exact to 1,000.")
+    estimated_wait_seconds: float | None = Field(
+        description="Seconds until the job starts; 0 when it can start now, null when nothing is known."
+    )
+
+
+class Ticket(Shown):
+    ticket_id: str
+    customer_id: str
+    workspace_id: str
+    subject: str
+    body: str
+    channel: Channel
+    created_at: Time
+    job_id: int | None
+    ai_state: State | None = Field(description="The state of the ticket's job.")
+    team: Team | None
+    priority: int | None
+    draft_reply: str | None
+
+
+class TicketPage(Shown):
+    items: list[Ticket]
+    next: str | None = Field(description="Send it as `after` for the next page; null on the last one.")
+
+
+class JobError(Shown):
+    """Why a run did not succeed."""
+
+    code: str
+    message: str
+    at: Time
+    attempt: int
+
+
+class Step(Shown):
+    name: str
+    state: Literal["pending", "running", "succeeded", "failed"]
+    started_at: Time | None = None
+    finished_at: Time | None = None
+    detail: str | None = None
+
+
+class PastRun(Shown):
+    """One run; `outcome` is the state it led to, or for `queued` the reason why it went back."""
+
+    run: int
+    attempt: int
+    started_at: Time
+    ended_at: Time | None
+    outcome: str | None
+    error: JobError | None
+
+
+class Job(Shown):
+    job_id: int
+    kind: str
+    ticket_id: str | None
+    workspace_id: str
+    actor: str = Field(description="Who asked for the work.", examples=["customer:C-0022"])
+    state: State
+    attempts: int
+    max_attempts: int
+    progress: int = Field(ge=0, le=100)
+    created_at: Time
+    started_at: Time | None = Field(description="The first start.")
+    finished_at: Time | None
+    run_after: Time
+    cancel_requested: bool
+    last_error: JobError | None
+    discarded_by: str | None
+    discarded_at: Time | None
+    result: dict[str, Any] | None
+
+
+class JobDetail(Job):
+    """One job with its way so far."""
+
+    steps: list[Step]
+    history: list[PastRun]
+
+
+class JobPage(Shown):
+    items: list[Job]
+    next: str | None
+
+
+class KindNumbers(Shown):
+    queued: int
+    ready: int = Field(description="Queued and due.")
+    running: int
+    oldest_queued_seconds: float
+
+
+class Queue(Shown):
+    """The queue's numbers. An `oldest_queued_seconds` that grows without end means no worker, or too few."""
+
+    queued: int
+    ready: int
+    running: int
+    waiting_for_approval: int
+    dead_letter: int
+    failed: int
+    finished_last_minute: int
+    oldest_queued_seconds: float
+    outbox_pending: int
+    outbox_oldest_seconds: float
+    kinds: dict[str, KindNumbers]
+
+
+class Ready(Shown):
+    ready: bool
+    checks: dict[str, str]
+
+
+class Live(Shown):
+    alive: Literal[True] = True
+
+
+class ProblemField(Shown):
+    field: str
+    problem: str
+
+
+class Problem(Shown):
+    code: str
+    message: str
+    request_id: str
+    fields: list[ProblemField] | None = None
+
+
+class ErrorBody(Shown):
+    """Every error looks like this."""
+
+    error: Problem
+
+
+class PageQuery(BaseModel):
+    """Query parameters of a list; unknown ones are ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    limit: int = Field(default=50, ge=1, le=200)
+    after: str | None = None
+
+
+class TicketQuery(PageQuery):
+    ai_state: State | None = None
+    team: Team | None = None
+    customer_id: CustomerId | None = None
+
+
+class JobQuery(PageQuery):
+    state: State | None = None
+    kind: Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,64}$")] | None = None
+    workspace_id: WorkspaceId | None = None

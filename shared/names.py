@@ -1,0 +1,30 @@
+"""How ids look outside: a ticket's number 500001 is T-500001."""
+
+from __future__ import annotations
+
+import re
+
+MAX_ID = 2**63 - 1
+_TICKET = re.compile(r"T-([1-9][0-9]{0,18})", re.ASCII)
+_JOB = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
+
+
+def ticket_name(ticket_id: int | None) -> str | None:
+    """500001 → "T-500001"."""
+    return None if ticket_id is None else f"T-{ticket_id}"
+
+
+def ticket_number(name: str) -> int | None:
+    """ "T-500001" → 500001; None for a name that no row can have."""
+    match = _TICKET.fullmatch(name)
+    return _within_bigint(match[1]) if match else None
+
+
+def job_number(text: str) -> int | None:
+    """ "7" → 7; None for a text that no row can have."""
+    return _within_bigint(text) if _JOB.fullmatch(text) else None
+
+
+def _within_bigint(digits: str) -> int | None:
+    number = int(digits)
+    return number if number <= MAX_ID else None

@@ -1,0 +1,93 @@
+"""How a run can end, and which end an error means. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from shared.errors import DatabaseUnavailable, Final, Misconfigured, ProviderError, Throttled
+from shared.jobs import states
+from shared.jobs.states import JobError
+from shared.runs import Stopped
+
+MISCONFIGURED_WAIT_S = 60.0  # one trial call a minute
+
+
+@dataclass(frozen=True)
+class Succeeded:
+    result: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """No retry can help."""
+
+    error: JobError
+
+
+@dataclass(frozen=True)
+class Retried:
+    """Later, while there are attempts left; `hint_s` is the provider's own wish, if it has one."""
+
+    error: JobError
+    hint_s: float | None = None
+
+
+@dataclass(frozen=True)
+class GivenBack:
+    """Later, without losing the attempt: the job is not to blame. `wait_s` None = the back-off decides."""
+
+    reason: states.GivenBack
+    wait_s: float | None = 0.0
+    error: JobError | None = None
+
+
+@dataclass(frozen=True)
+class Crashed:
+    """An exception that nobody expected: retried, and then handed on to the host."""
+
+    error: BaseException
+
+
+@dataclass(frozen=True)
+class Cancelled:
+    """Somebody asked for the end of a kind of job that allows it."""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The job is somebody else's by now: write nothing."""
+
+
+Outcome = Succeeded | Failed | Retried | GivenBack | Crashed | Cancelled | Lost
+
+
+def outcome_of(error: BaseException) -> Outcome:
+    """The end that an error of a step means."""
+    match error:
+        case Stopped():
+            return _stopped(error)
+        case Throttled():
+            return GivenBack("quota", error.retry_after_s, JobError(error.code, error.message))
+        case Misconfigured():
+            return GivenBack("breaker", MISCONFIGURED_WAIT_S, JobError(error.code, error.message))
+        case Final():
+            return Failed(JobError(error.code, error.message))
+        case ProviderError():
+            return Retried(JobError(error.code, error.message), error.retry_after_s)
+        case DatabaseUnavailable():
+            return GivenBack("lost")
+        case _:
+            return Crashed(error)
+
+
+def _stopped(stop: Stopped) -> Outcome:
+    match stop.reason:
+        case "lost":
+            return Lost()
+        case "cancelled":
+            return Cancelled()
+        case "deadline":
+            return Failed(JobError("job_timeout", "The job ran longer than it may."))
+        case "shutdown" | "slice":
+            return GivenBack(stop.reason)

@@ -1,0 +1,126 @@
+"""The relay: from the outbox to the queues."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from shared import outbox
+from shared.db import Database
+from shared.errors import DatabaseUnavailable, QueueUnavailable
+from shared.log import logger
+from shared.messages import PoisonMessage, WorkMessage, encode
+from shared.names import ticket_name
+from shared.outbox import Letter, Purpose
+from shared.queues import QueueRefused, Queues
+from shared.retry import backoff_s
+
+log = logger("relay")
+
+BATCH = 16  # two rounds of 8 puts, each at most 4 s: within the 10 s that a row is ours
+AT_ONCE = 8
+MAX_PUTS = 5
+REFUSED_BASE_S = 2.0
+REFUSED_CAP_S = 60.0
+
+
+@dataclass(frozen=True)
+class Relay:
+    """What a pass works with; `names` maps a queue of the database (`tickets`) to its name in the storage account."""
+
+    db: Database
+    queues: Queues
+    names: Mapping[str, str]
+
+    async def run_pass(self, *, stay_s: float) -> None:
+        """Put everything that is due, and what becomes due within `stay_s` seconds. Two passes at once are harmless."""
+        ends = time.monotonic() + stay_s
+        targets: list[tuple[str, Purpose]] = [
+            (queue, purpose) for queue in self.names for purpose in ("work", "poison")
+        ]
+        await asyncio.gather(*(self._serve(queue, purpose, ends) for queue, purpose in targets))
+
+    async def _serve(self, queue: str, purpose: Purpose, ends: float) -> None:
+        try:
+            while True:
+                letters = await outbox.take(self.db, queue, purpose, limit=BATCH)
+                if letters:
+                    await self._put_all(queue, purpose, letters)
+                elif not await self._wait_for_more(queue, purpose, ends):
+                    return
+        except QueueUnavailable as exc:
+            # Nobody is charged: the rows are free again in 10 s at the latest, and the next pass tries.
+            log.warning("relay: %s; %s messages wait", exc, queue)
+        except DatabaseUnavailable:
+            log.warning("relay: the database is away; %s messages wait", queue)
+
+    async def _wait_for_more(self, queue: str, purpose: Purpose, ends: float) -> bool:
+        left_s = ends - time.monotonic()
+        if left_s <= 0:
+            return False
+        wait_s = await outbox.next_due_s(self.db, queue, purpose, within_s=left_s)
+        if wait_s is None or wait_s > left_s:
+            return False
+        await asyncio.sleep(wait_s + 0.005)
+        return True
+
+    async def _put_all(self, queue: str, purpose: Purpose, letters: list[Letter]) -> None:
+        gate = asyncio.Semaphore(AT_ONCE)
+        results = await asyncio.gather(
+            *(self._put(queue, purpose, letter, gate) for letter in letters), return_exceptions=True
+        )
+        put = [letter for letter, result in zip(letters, results, strict=True) if result is None]
+        if purpose == "work" and put:
+            await outbox.sent(self.db, put)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+
+    async def _put(self, queue: str, purpose: Purpose, letter: Letter, gate: asyncio.Semaphore) -> bool | None:
+        """None when the message is on the queue, False when the queue refused it."""
+        async with gate:
+            try:
+                if purpose == "work":
+                    await self.queues.put(self.names[queue], encode(work_message(letter)))
+                else:
+                    receipt = await self.queues.put(f"{self.names[queue]}-poison", encode(poison_message(letter)))
+                    await outbox.poison_sent(self.db, letter, receipt)
+            except QueueRefused as exc:
+                await self._refused(purpose, letter, str(exc))
+                return False
+        return None
+
+    async def _refused(self, purpose: Purpose, letter: Letter, error: str) -> None:
+        if purpose == "work" and letter.puts + 1 >= MAX_PUTS:
+            if await outbox.undeliverable(self.db, letter, error):
+                log.error("job %d: failed (undeliverable): %s", letter.job_id, error)
+            return
+        wait_s = backoff_s(letter.puts + 1, base_s=REFUSED_BASE_S, cap_s=REFUSED_CAP_S, draw=1.0)
+        await outbox.refused(self.db, letter, error, wait_s=wait_s)
+        log.warning(
+            "job %d: its %s message was refused, next try in %.0f s: %s",
+            letter.job_id,
+            purpose,
+            wait_s,
+            error,
+        )
+
+
+def work_message(letter: Letter) -> WorkMessage:
+    return WorkMessage(job_id=letter.job_id, delivery=letter.delivery, traceparent=letter.traceparent)
+
+
+def poison_message(letter: Letter) -> PoisonMessage:
+    error = letter.last_error or {}
+    return PoisonMessage(
+        job_id=letter.job_id,
+        delivery=letter.delivery,
+        kind=letter.kind,
+        ticket_id=ticket_name(letter.ticket_id),
+        attempts=letter.attempts,
+        error={"code": error.get("code"), "message": error.get("message")},
+        dead_lettered_at=letter.finished_at.isoformat() if letter.finished_at else "",
+        request_id=letter.request_id,
+    )

@@ -1,0 +1,70 @@
+"""Answering: models and errors to HTTP responses, all with the same headers and the same envelope."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+
+import azure.functions as func
+from pydantic import BaseModel
+
+from shared import db, log
+from shared.errors import AppError, Busy, InvalidInput
+from shared.models import ErrorBody, Problem, ProblemField
+
+Handler = Callable[[func.HttpRequest], Awaitable[func.HttpResponse]]
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+_log = log.logger("http")
+
+
+def reply(status: int, model: BaseModel, **headers: str) -> func.HttpResponse:
+    """`model` as JSON; `headers` with underscores for hyphens."""
+    return json_reply(
+        status, model.model_dump_json(), {name.replace("_", "-"): value for name, value in headers.items()}
+    )
+
+
+def replies(handler: Handler) -> Handler:
+    """Wrap an HTTP function: request id, timing, and every error in the envelope. No exception leaves it."""
+
+    @functools.wraps(handler)
+    async def wrapped(req: func.HttpRequest) -> func.HttpResponse:
+        began = time.perf_counter()
+        given = req.headers.get("x-request-id", "")
+        request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        log.request_id.set(request_id)
+        db_times: list[float] = []
+        db.spent.set(db_times)
+        try:
+            response = await handler(req)
+        except AppError as exc:
+            response = _problem(exc, request_id)
+        except Exception:
+            _log.exception("%s: unexpected error (request %s)", handler.__name__, request_id)
+            response = _problem(AppError("Something went wrong on our side."), request_id)
+        response.headers["X-Request-Id"] = request_id
+        total_ms = 1000 * (time.perf_counter() - began)
+        timing = f"db;dur={1000 * math.fsum(db_times):.1f}, total;dur={total_ms:.1f}"
+        extra = response.headers.get("Server-Timing")
+        response.headers["Server-Timing"] = f"{extra}, {timing}" if extra else timing
+        return response
+
+    return wrapped
+
+
+def _problem(error: AppError, request_id: str) -> func.HttpResponse:
+    fields = [ProblemField(**asdict(f)) for f in error.fields] if isinstance(error, InvalidInput) else None
+    body = ErrorBody(error=Problem(code=error.code, message=error.message, request_id=request_id, fields=fields))
+    headers = {"Retry-After": str(error.retry_after_s)} if isinstance(error, Busy) else {}
+    return json_reply(error.status, body.model_dump_json(exclude_none=True), headers)
+
+
+def json_reply(status: int, text: str, headers: dict[str, str] | None = None) -> func.HttpResponse:
+    """A JSON text as it is."""
+    return func.HttpResponse(text, status_code=status, headers=headers or {}, mimetype="application/json")

@@ -1,0 +1,121 @@
+"""Reading a request: body, path and query into models, with the API's errors."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NoReturn, TypeVar
+
+import azure.functions as func
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from shared.errors import (
+    FieldProblem,
+    InvalidInput,
+    InvalidJson,
+    NotFound,
+    PayloadTooLarge,
+    UnsupportedMediaType,
+)
+from shared.models import CustomerId
+from shared.names import job_number, ticket_number
+
+MAX_BODY_BYTES = 256 * 1024
+
+M = TypeVar("M", bound=BaseModel)
+
+_CUSTOMER_ID = TypeAdapter[str](CustomerId)
+_TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+_INTEGER = re.compile(r"[0-9]{1,19}", re.ASCII)
+
+
+def body(req: func.HttpRequest, model: type[M]) -> M:
+    """The request's JSON body as `model`."""
+    raw = req.get_body()
+    if not raw:
+        raise InvalidJson("The request needs a JSON body.")
+    return checked(model, _json_object(req, raw))
+
+
+def no_body(req: func.HttpRequest) -> None:
+    """For calls that need no body: an empty object is as good as none."""
+    raw = req.get_body()
+    if raw and _json_object(req, raw):
+        raise InvalidInput([FieldProblem("body", "this call takes no fields")])
+
+
+def query(req: func.HttpRequest, model: type[M]) -> M:
+    """The request's query parameters as `model`."""
+    values = {name: _number(value) if name in _numbers(model) else value for name, value in req.params.items()}
+    return checked(model, values)
+
+
+def ticket_id(req: func.HttpRequest) -> int:
+    """The path's ticket id. Raises NotFound for one that no row can have."""
+    name = req.route_params["ticket_id"]
+    if (number := ticket_number(name)) is None:
+        raise NotFound("There is no such ticket.")
+    return number
+
+
+def job_id(req: func.HttpRequest) -> int:
+    """The path's job id. Raises NotFound for one that no row can have."""
+    if (number := job_number(req.route_params["job_id"])) is None:
+        raise NotFound("There is no such job.")
+    return number
+
+
+def customer_id(req: func.HttpRequest) -> str:
+    """The path's customer id. Raises InvalidInput."""
+    text = req.route_params["customer_id"]
+    try:
+        return _CUSTOMER_ID.validate_python(text)
+    except ValidationError as exc:
+        raise InvalidInput([FieldProblem("customer_id", exc.errors()[0]["msg"])]) from None
+
+
+def traceparent(req: func.HttpRequest) -> str | None:
+    """The caller's W3C trace context, if it is well formed."""
+    given = req.headers.get("traceparent", "")
+    return given if _TRACEPARENT.fullmatch(given) else None
+
+
+def checked(model: type[M], values: dict[str, Any]) -> M:
+    """`values` as `model`. Raises InvalidInput with one entry a problem."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as exc:
+        raise InvalidInput(
+            [
+                FieldProblem(".".join(str(part) for part in error["loc"]) or "body", error["msg"])
+                for error in exc.errors(include_url=False, include_context=False, include_input=False)
+            ]
+        ) from None
+
+
+def _json_object(req: func.HttpRequest, raw: bytes) -> dict[str, Any]:
+    if len(raw) > MAX_BODY_BYTES:
+        raise PayloadTooLarge(f"The body is larger than {MAX_BODY_BYTES // 1024} KiB.")
+    media_type = req.headers.get("content-type", "").split(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise UnsupportedMediaType("Send the body as Content-Type: application/json.")
+    try:
+        value = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise InvalidJson("The body is not valid JSON in UTF-8.") from None
+    if not isinstance(value, dict):
+        raise InvalidInput([FieldProblem("body", "must be a JSON object")])
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _numbers(model: type[BaseModel]) -> set[str]:
+    return {name for name, field in model.model_fields.items() if field.annotation is int}
+
+
+def _number(text: str) -> int | str:
+    """A plain decimal number; anything else stays a text, which the model refuses ("1e3", "٣", " 5")."""
+    return int(text) if _INTEGER.fullmatch(text) else "not a whole number"

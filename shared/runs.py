@@ -1,0 +1,168 @@
+"""The runs of this process: their clocks, their lease, their end; and the one heart that beats for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from shared.db import Database, insist
+from shared.errors import DatabaseUnavailable
+from shared.jobs import claim as claims
+from shared.jobs.claim import Claim
+from shared.log import logger
+
+log = logger("runs")
+
+PATIENCE_S = 120.0  # how long a run waits for the database before it gives up
+BEATS_PER_LEASE = 3
+
+Stop = Literal["lost", "cancelled", "deadline", "shutdown", "slice"]
+
+
+class Stopped(Exception):
+    """The run may not go on; `reason` says why."""
+
+    def __init__(self, reason: Stop) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Run:
+    """One claimed job while this process works on it. Times are seconds on this process's monotonic clock."""
+
+    def __init__(self, claim: Claim, heart: Heart, *, claimed_at: float, slice_s: float) -> None:
+        self.claim = claim
+        self.heart = heart
+        self.lease_until = claimed_at + heart.lease_s
+        self.stopped: Stop | None = None
+        self._began = claimed_at
+        self._slice_s = slice_s
+        self._waited_s = 0.0
+        self._waiting_since: float | None = None
+        self._task: asyncio.Task[Any] | None = None
+
+    @property
+    def waited_s(self) -> float:
+        """Time that does not count as running: for the quota, for the database."""
+        waiting = 0.0 if self._waiting_since is None else time.monotonic() - self._waiting_since
+        return self._waited_s + waiting
+
+    @property
+    def ran_s(self) -> float:
+        """Running time of this run so far."""
+        return time.monotonic() - self._began - self.waited_s
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the job's deadline, over all its runs."""
+        return self.claim.deadline_s - self.claim.ran_s - self.ran_s
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """The time inside does not count as running."""
+        if self._waiting_since is not None:
+            yield
+            return
+        self._waiting_since = time.monotonic()
+        try:
+            yield
+        finally:
+            self._waited_s += time.monotonic() - self._waiting_since
+            self._waiting_since = None
+
+    def works_in(self, task: asyncio.Task[Any]) -> None:
+        """Name the task that `stop` has to end."""
+        self._task = task
+
+    def stop(self, reason: Stop) -> None:
+        """End the work now; the first reason stands."""
+        if self.stopped is None:
+            self.stopped = reason
+            if self._task is not None:
+                self._task.cancel()
+
+    async def check(self) -> None:
+        """To be awaited before every provider call and at every step border. Raises Stopped when no new call may be
+        made, DatabaseUnavailable when the lease is over and Postgres stays away."""
+        if self.heart.closing:
+            raise Stopped("shutdown")
+        if time.monotonic() - self._began > self._slice_s:
+            raise Stopped("slice")
+        if time.monotonic() > self.lease_until:
+            with self.waiting():
+                await insist(self.heart.beat, for_s=PATIENCE_S)
+        if self.stopped is not None:
+            raise Stopped(self.stopped)
+
+
+class Heart:
+    """Extends the leases of all runs of the process, in one statement every third of a lease, while there are any."""
+
+    def __init__(self, db: Database, *, lease_s: float, after_beat: Callable[[], None] = lambda: None) -> None:
+        self.lease_s = lease_s
+        self.closing = False
+        self._db = db
+        self._after_beat = after_beat
+        self._runs: dict[tuple[int, int], Run] = {}
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._task: asyncio.Task[None] | None = None
+
+    @contextmanager
+    def beats_for(self, run: Run) -> Iterator[None]:
+        key = (run.claim.job_id, run.claim.run)
+        self._runs[key] = run
+        self._idle.clear()
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._beat_on(), name="heartbeat")
+        try:
+            yield
+        finally:
+            del self._runs[key]
+            if not self._runs:
+                self._idle.set()
+
+    async def beat(self) -> None:
+        """Extend all leases now; runs whose row has gone are stopped. Raises DatabaseUnavailable."""
+        sent_at = time.monotonic()
+        runs = dict(self._runs)
+        beats = {
+            (beat.job_id, beat.run): beat for beat in await claims.extend(self._db, list(runs), lease_s=self.lease_s)
+        }
+        for key, run in runs.items():
+            beat = beats.get(key)
+            if beat is None:
+                run.stop("lost")
+            else:
+                run.lease_until = sent_at + self.lease_s
+                if beat.cancel_requested:
+                    run.stop("cancelled")
+
+    async def drain(self, *, within_s: float) -> None:
+        """No new call from now on; a run that does not end within `within_s` seconds is stopped and given back."""
+        self.closing = True
+        if not await self._idle_within(within_s):
+            for run in list(self._runs.values()):
+                run.stop("shutdown")
+            await self._idle_within(within_s)
+
+    async def _idle_within(self, seconds: float) -> bool:
+        try:
+            await asyncio.wait_for(self._idle.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+    async def _beat_on(self) -> None:
+        while True:
+            await asyncio.sleep(self.lease_s / BEATS_PER_LEASE)
+            if not self._runs:
+                return
+            try:
+                await self.beat()
+            except DatabaseUnavailable:
+                log.warning("heartbeat: the database is away; %d runs hold on", len(self._runs))
+            self._after_beat()

@@ -1,0 +1,68 @@
+"""Every setting of the app, read once from environment variables of the same names in upper case."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+CountOrNone = Annotated[int, Field(ge=0, le=1_000_000_000)]  # 0 = no limit
+QueueName = Annotated[
+    str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", min_length=3, max_length=56)
+]  # room for "-poison"
+
+
+class SettingsError(Exception):
+    """The environment cannot be used; the message names each setting at fault and says why."""
+
+
+class Settings(BaseModel):
+    """The app's settings; durations in seconds. local.settings.json.example shows every one with a local value."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    database_url: str = Field(min_length=1, repr=False)
+    database_pool_size: Count = 10
+    jobs_queue: str = Field(min_length=1, repr=False, validation_alias="JobsQueue")
+
+    ticket_queue: QueueName = "tickets"
+
+    provider_url: str = Field(pattern=r"^https?://")
+    provider_api_key: str = Field(default="", repr=False)
+    provider_key_header: Literal["authorization", "api-key"] = "authorization"
+    provider_chat_model: str = "gpt-4o-mini"
+    provider_embedding_model: str = "text-embedding-3-small"
+    provider_timeout: Seconds = 10
+
+    job_max_attempts: Annotated[int, Field(ge=1, le=100)] = 5
+    job_lease_seconds: Seconds = 30
+    retry_base_seconds: Seconds = 2
+    retry_cap_seconds: Seconds = 60
+    run_slice_seconds: Seconds = 1200
+    drain_seconds: Seconds = 5
+
+    @model_validator(mode="before")
+    @classmethod
+    def by_field_name(cls, environment: object) -> object:
+        """Map DATABASE_URL to database_url; an empty value counts as not set, as in the Functions host."""
+        if not isinstance(environment, Mapping):
+            return environment
+        upper = {name.upper(): name for name, field in cls.model_fields.items() if field.validation_alias is None}
+        return {upper.get(key, key): value for key, value in environment.items() if value != ""}
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str] | None = None) -> Settings:
+        """The settings of `environment` (default: this process's). Raises SettingsError."""
+        try:
+            return cls.model_validate(dict(os.environ if environment is None else environment))
+        except ValidationError as exc:
+            names = {name: field.validation_alias or name.upper() for name, field in cls.model_fields.items()}
+            problems = [
+                f"{names.get(str(error['loc'][0]), error['loc'][0]) if error['loc'] else 'settings'}: {error['msg']}"
+                for error in exc.errors(include_input=False, include_url=False)
+            ]
+            raise SettingsError("; ".join(problems)) from None

@@ -1,0 +1,96 @@
+"""Real servers for the tests that need them, started once a session, and clean again for every test."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+
+from migrations.__main__ import migrate
+from shared.db import Database
+from shared.settings import Settings
+from shared.wiring import App, build
+from simulator.provider.app import create_app
+from simulator.provider.simulation import Simulation
+from simulator.provider.weather import Weather
+from simulator.stack.azurite import Azurite
+from simulator.stack.postgres import Postgres, throw_away_postgres
+from tests.stage import Mailroom
+
+EMPTY = """
+TRUNCATE customers, tickets, jobs, job_steps, job_runs, outbox RESTART IDENTITY CASCADE;
+INSERT INTO customers (customer_id, name, workspace_id)
+VALUES ('C-0022', 'Ada Archer', 'team_42'), ('C-0023', 'Ben Baker', 'team_7');
+"""
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A Postgres server with the newest schema."""
+    with throw_away_postgres() as server:
+        migrate(server.url, say=False)
+        yield server
+
+
+@pytest.fixture(scope="session")
+def azurite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Azurite]:
+    """The storage emulator."""
+    folder: Path = tmp_path_factory.mktemp("azurite")
+    with Azurite(folder / "storage") as server:
+        yield server
+
+
+@pytest.fixture
+def database_url(postgres: Postgres) -> str:
+    """The database, empty but for two customers: C-0022 of team_42 and C-0023 of team_7."""
+    with psycopg.connect(postgres.url, autocommit=True) as connection:
+        connection.execute(EMPTY)
+    return postgres.url
+
+
+@pytest.fixture
+async def db(database_url: str) -> AsyncIterator[Database]:
+    """The app's own way to the database."""
+    database = Database(database_url, pool_size=10)
+    await database.open()
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def provider() -> Simulation:
+    """A provider that answers at once and knows no quota."""
+    return Simulation(Weather(rpm=0, tpm=0, latency_factor=0))
+
+
+@pytest.fixture
+async def mailroom(azurite: Azurite) -> AsyncIterator[Mailroom]:
+    """The queues, by names of this test's own."""
+    async with Mailroom(azurite.connection_string) as room:
+        yield room
+
+
+@pytest.fixture
+def settings(database_url: str, mailroom: Mailroom) -> Settings:
+    """Settings of the app under test."""
+    return Settings.read(
+        {
+            "DATABASE_URL": database_url,
+            "JobsQueue": mailroom.connection_string,
+            "TICKET_QUEUE": mailroom.tickets,
+            "PROVIDER_URL": "http://provider/v1",
+            "PROVIDER_API_KEY": "test-key",
+        }
+    )
+
+
+@pytest.fixture
+async def app(settings: Settings, provider: Simulation) -> AsyncIterator[App]:
+    """The app, built as the functions build it, with the simulated provider behind its HTTP client."""
+    http = httpx.AsyncClient(transport=httpx.ASGITransport(create_app(provider)))
+    built = await build(settings, http=http)
+    yield built
+    await built.close()
