@@ -3,21 +3,20 @@
 import hashlib
 import shutil
 from pathlib import Path
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from simulator.stack.errors import StackError
 from simulator.stack.lock import only_one
 from simulator.stack.node import Node, find_node
+from simulator.stack.places import NPM_PACKAGES, NPM_PINS
 from simulator.stack.ports import LOOPBACK, answers, free_ports, require_free
-from simulator.stack.process import ROOT, Process, Program
+from simulator.stack.process import Process, Program
 from simulator.stack.progress import run_step
+from simulator.stack.server import Server
 from simulator.stack.waiting import wait_until
 
 START_DEADLINE_S = 30
-_LOCK_FILE = ROOT / "simulator" / "stack" / "npm" / "package-lock.json"
-_PACKAGES = ROOT / ".local" / "npm"
-_MAIN = _PACKAGES / "node_modules" / "azurite" / "dist" / "src" / "azurite.js"
+_MAIN = NPM_PACKAGES / "node_modules" / "azurite" / "dist" / "src" / "azurite.js"
 
 # The account and key that every storage emulator has; public knowledge, no secret.
 ACCOUNT = "devstoreaccount1"
@@ -32,11 +31,11 @@ class AzuritePorts(NamedTuple):
     table: int
 
 
-class Azurite:
+class Azurite(Server):
     """One emulator and its files: `with Azurite(folder) as azurite: azurite.connection_string`.
 
     `ports` None means free ones, kept over restarts. What a client was told is stored is on disk after 5 s
-    or a polite stop; `kill` may lose what is younger.
+    or a polite stop; `kill` loses what is younger.
     """
 
     def __init__(self, location: Path, ports: AzuritePorts | None = None, *, log: Path | None = None) -> None:
@@ -53,15 +52,11 @@ class Azurite:
         )
         return f"DefaultEndpointsProtocol=http;AccountName={ACCOUNT};AccountKey={ACCOUNT_KEY};{endpoints}"
 
-    def start(self) -> None:
-        """Start the emulator and wait until all three services listen."""
-        if self.process.running:
-            return
+    def prepare(self) -> None:
+        """Make sure that the ports are free and the folder is there."""
         for service, port in self.ports._asdict().items():
             require_free(port, f"Azurite's {service} service", f"AZURITE_{service.upper()}_PORT")
         self.location.mkdir(parents=True, exist_ok=True)
-        self.process.start()
-        self.wait_until_ready()
 
     def wait_until_ready(self) -> None:
         """Wait until all three services listen."""
@@ -72,27 +67,6 @@ class Azurite:
             return all(answers(port) for port in self.ports)
 
         wait_until(ready, deadline_s=START_DEADLINE_S, what="Azurite listens")
-
-    def stop(self) -> None:
-        """Let it save everything and end."""
-        self.process.stop()
-
-    def kill(self) -> None:
-        """End it as a power cut would."""
-        self.process.kill()
-
-    def restart(self) -> None:
-        self.stop()
-        self.start()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
     def _program(self, node: Node) -> Program:
         ports = [part for name, port in self.ports._asdict().items() for part in (f"--{name}Port", str(port))]
@@ -112,14 +86,14 @@ class Azurite:
 def ensure_azurite() -> Node:
     """Fetch Azurite as the lock file has it, unless it is there, and return the Node to run it with."""
     node = find_node()
-    wanted = hashlib.sha256(_LOCK_FILE.read_bytes()).hexdigest()
-    stamp = _PACKAGES / "installed.sha256"
-    with only_one(_PACKAGES / "installing.lock"):
+    wanted = hashlib.sha256((NPM_PINS / "package-lock.json").read_bytes()).hexdigest()
+    stamp = NPM_PACKAGES / "installed.sha256"
+    with only_one(NPM_PACKAGES / "installing.lock"):
         if not stamp.exists() or stamp.read_text() != wanted:
-            for file in (_LOCK_FILE, _LOCK_FILE.with_name("package.json")):
-                shutil.copy(file, _PACKAGES / file.name)
+            for file in ("package.json", "package-lock.json"):
+                shutil.copy(NPM_PINS / file, NPM_PACKAGES / file)
             # No package of it needs its install script, and so nothing here runs code while being fetched.
             quiet = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier")
-            run_step("Fetching Azurite", [*node.npm, "ci", *quiet], cwd=_PACKAGES)
+            run_step("Fetching Azurite", [*node.npm, "ci", *quiet], cwd=NPM_PACKAGES)
             stamp.write_text(wanted)
     return node

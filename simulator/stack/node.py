@@ -10,11 +10,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from simulator.stack.errors import StackError
-from simulator.stack.process import ROOT
+from simulator.stack.places import NPM_PINS
 from simulator.stack.progress import run_step
 
 OLDEST_NODE = 18
-REQUIREMENTS = ROOT / "simulator" / "stack" / "npm" / "requirements.txt"
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ def find_node() -> Node:
     """Return a Node that works, fetching the wheel if there is none."""
     node = _node_on_path() or _node_from_wheel()
     if node is None:
-        run_step("Fetching Node", [sys.executable, "-m", "pip", "install", "-r", str(REQUIREMENTS)])
+        run_step("Fetching Node", [sys.executable, "-m", "pip", "install", "-r", str(NPM_PINS / "requirements.txt")])
         importlib.invalidate_caches()
         node = _node_from_wheel()
     if node is None:

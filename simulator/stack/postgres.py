@@ -7,8 +7,6 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import psycopg
 
@@ -17,6 +15,7 @@ from simulator.stack.errors import StackError
 from simulator.stack.ports import LOOPBACK, free_ports, require_free
 from simulator.stack.postgres_binaries import find_binaries, lend_binaries
 from simulator.stack.process import Process, Program
+from simulator.stack.server import Server
 from simulator.stack.waiting import wait_until
 
 START_DEADLINE_S = 30
@@ -24,7 +23,7 @@ START_DEADLINE_S = 30
 _PASSING_REFUSALS = ("lock file", "pre-existing shared memory")
 
 
-class Postgres:
+class Postgres(Server):
     """One server and its cluster: `with Postgres(folder) as postgres: postgres.url`.
 
     The cluster is made in `data` on the first start. `port` None means a free one, kept over restarts.
@@ -48,22 +47,13 @@ class Postgres:
         self.url = f"postgresql://postgres@{LOOPBACK}:{self.port}/postgres"
         self._log = log or data.with_name(f"{data.name}.log")
         self._settings = {"listen_addresses": LOOPBACK, "unix_socket_directories": "", **(settings or {})}
-        self._binaries = lend_binaries(
-            self._account, find_binaries(), shelf=self.data.with_name("postgres-binaries")
-        )
+        shelf = self.data.with_name("postgres-binaries")
+        self._binaries = lend_binaries(self._account, find_binaries(), shelf)
         self.process = Process(self._program())
-
-    def start(self) -> None:
-        """Start the server and wait until it takes connections."""
-        if self.process.running:
-            return
-        require_free(self.port, "Postgres", "POSTGRES_PORT")
-        self.prepare()
-        self.process.start()
-        self.wait_until_ready()
 
     def prepare(self) -> None:
         """Make the cluster, unless it is there."""
+        require_free(self.port, "Postgres", "POSTGRES_PORT")
         if self.data.exists():
             return
         unfinished = self.data.with_name(f"{self.data.name}-unfinished")
@@ -93,39 +83,17 @@ class Postgres:
             return False
         return True
 
-    def stop(self) -> None:
-        """Shut down in order, cutting connections off."""
-        self.process.stop()
-
-    def kill(self) -> None:
-        """End the server as a power cut would; `start` brings it back with what was committed."""
-        self.process.kill()
-
-    def restart(self) -> None:
-        self.stop()
-        self.start()
-
     def erase(self) -> None:
         """Stop and remove the cluster, wherever it lies."""
         self.stop()
         shutil.rmtree(self.data, ignore_errors=True)
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
     def _program(self) -> Program:
         parameters = [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]
         return Program(
             name="postgres",
             command=(
-                str(self._binaries / "postgres"),
-                *("-D", str(self.data), "-p", str(self.port)),
+                *(str(self._binaries / "postgres"), "-D", str(self.data), "-p", str(self.port)),
                 *parameters,
             ),
             log=self._log,
@@ -160,9 +128,8 @@ class Postgres:
 @contextmanager
 def throw_away_postgres(settings: Mapping[str, str] | None = None) -> Iterator[Postgres]:
     """Run a server on a free port whose cluster is removed after the block; it never waits for the disk."""
+    careless = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
     with tempfile.TemporaryDirectory(prefix="postgres-") as folder:
         Path(folder).chmod(0o711)  # the account that root lends passes through
-        with Postgres(
-            Path(folder) / "cluster", settings={"fsync": "off", "full_page_writes": "off", **(settings or {})}
-        ) as postgres:
+        with Postgres(Path(folder) / "cluster", settings={**careless, **(settings or {})}) as postgres:
             yield postgres

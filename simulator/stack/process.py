@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simulator.stack.accounts import Account
-
-ROOT = Path(__file__).resolve().parents[2]
+from simulator.stack.places import ROOT
 
 # Linux ends a child when the *thread* that started it ends: one that lives as long as we do starts them all.
 _spawner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spawner")

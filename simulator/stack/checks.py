@@ -1,0 +1,32 @@
+"""`make check` and the test targets: the same tools, with the same arguments, for people and for CI."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from simulator.stack.places import ROOT, VENV_PYTHON
+
+_CHECKS = (
+    ("ruff", "check"),
+    ("ruff", "format", "--check"),
+    ("mypy",),
+    ("lint-imports",),
+)
+
+
+def check() -> int:
+    """Run every check, and return 1 if one of them found something."""
+    failed = [" ".join(command) for command in _CHECKS if _call(command) != 0]
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def pytest(arguments: Sequence[str]) -> int:
+    """Run pytest and return its exit code."""
+    return subprocess.call([str(VENV_PYTHON), "-m", "pytest", *arguments], cwd=ROOT)
+
+
+def _call(command: Sequence[str]) -> int:
+    print(f"$ {' '.join(command)}", flush=True)
+    return subprocess.call([str(VENV_PYTHON.with_name(command[0])), *command[1:]], cwd=ROOT)

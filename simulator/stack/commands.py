@@ -1,0 +1,118 @@
+"""The commands: what each one needs installed, and what it does."""
+
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from simulator.stack.bootstrap import continue_in_venv, ensure_venv
+from simulator.stack.errors import StackError
+from simulator.stack.places import ROOT
+from simulator.stack.settings import SETTINGS, StackSettings
+
+TO_RUN = ROOT / "simulator" / "requirements.txt"
+TO_TEST = ROOT / "tests" / "requirements.txt"
+
+
+@dataclass(frozen=True)
+class Command:
+    """One word after `make` or `python -m simulator`."""
+
+    purpose: str
+    requirements: Path
+    run: Callable[[list[str]], int]
+
+
+def dispatch(arguments: Sequence[str]) -> int:
+    """Run the named command in .venv and return the exit code; without a name, show the help."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # line by line into a pipe too, and whatever the console can show
+            stream.reconfigure(line_buffering=True, errors="replace")
+    name, rest = (arguments[0], list(arguments[1:])) if arguments else ("help", [])
+    if name in ("help", "--help", "-h"):
+        print(_help())
+        return 0
+    command = COMMANDS.get(name)
+    if command is None:
+        print(f"there is no '{name}'\n\n{_help()}", file=sys.stderr)
+        return 2
+    try:
+        ensure_venv(command.requirements)
+        continue_in_venv([name, *rest])
+        return command.run(rest)
+    except StackError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+# What a command does is imported when it runs: before .venv is made there is only the standard library.
+
+
+def _set_up(_: list[str]) -> int:
+    from simulator.stack.azurite import ensure_azurite
+
+    ensure_azurite()
+    return 0
+
+
+def _run(_: list[str]) -> int:
+    from simulator.stack.run import run
+
+    run(StackSettings.read(os.environ))
+    return 0
+
+
+def _reset(_: list[str]) -> int:
+    from simulator.stack.reset import reset
+
+    reset(StackSettings.read(os.environ))
+    return 0
+
+
+def _test(arguments: list[str]) -> int:
+    from simulator.stack.azurite import ensure_azurite
+    from simulator.stack.checks import pytest
+
+    ensure_azurite()
+    return pytest(arguments)
+
+
+def _replay(arguments: list[str]) -> int:
+    return _test(["tests/replay", *arguments])
+
+
+def _check(_: list[str]) -> int:
+    from simulator.stack.checks import check
+
+    return check()
+
+
+COMMANDS = {
+    "run": Command("start everything, send a ticket through it, stay until Ctrl-C", TO_RUN, _run),
+    "reset": Command("forget all local data", TO_RUN, _reset),
+    "setup": Command("only fetch what run needs", TO_RUN, _set_up),
+    "test": Command("run the tests", TO_TEST, _test),
+    "replay": Command("hold the stand-in host against the recordings of the genuine one", TO_TEST, _replay),
+    "check": Command("lint, format, types and import borders", TO_TEST, _check),
+}
+
+
+def _help() -> str:
+    commands = [f"  {name:<20} {command.purpose}" for name, command in COMMANDS.items()]
+    settings = [f"  {name:<20} {purpose} ({default or 'empty'})" for name, default, purpose in SETTINGS]
+    return "\n".join(
+        (
+            'make COMMAND, or python -m simulator COMMAND (more for pytest: make test ARGS="-k queue")',
+            "",
+            *commands,
+            f"  {'help':<20} this page",
+            "",
+            "Settings, from the environment or as make run NAME=value:",
+            "",
+            *settings,
+        )
+    )
