@@ -141,7 +141,7 @@ class Provider:
             raise Misconfigured(
                 "The request cannot be sent: check PROVIDER_URL and the characters in PROVIDER_API_KEY."
             ) from None
-        except httpx.RequestError as exc:
+        except (httpx.RequestError, OSError) as exc:  # not every transport translates a cut connection
             raise Unavailable(f"The connection to the provider failed ({type(exc).__name__}).") from exc
 
 

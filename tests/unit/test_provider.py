@@ -277,6 +277,7 @@ async def test_chat_when_redirected_does_not_follow() -> None:
         (httpx.PoolTimeout(""), TimedOut),
         (httpx.ConnectError("refused"), Unavailable),
         (httpx.ReadError(""), Unavailable),
+        (ConnectionResetError(), Unavailable),
         (httpx.WriteError(""), Unavailable),
         (httpx.ProxyError(""), Unavailable),
         (httpx.RemoteProtocolError("Server disconnected without sending a response."), Unavailable),
