@@ -39,7 +39,7 @@ class Singleton:
                 raise
             log.info("Unable to acquire Singleton lock (%s).", self.path)
             return False
-        log.info("Singleton lock acquired (%s)", self.path)
+        log.debug("Singleton lock acquired (%s)", self.path)
         self._lease_s = lease_s
         return True
 
