@@ -18,7 +18,7 @@ _LOCK = ROOT / ".local" / "venv.lock"
 
 def ensure_venv(requirements: Path) -> None:
     """Install the requirements into .venv, unless these very pins are installed there."""
-    wanted = hashlib.sha256("\0".join(_lines(requirements)).encode()).hexdigest()
+    wanted = hashlib.sha256("\0".join(requirement_lines(requirements)).encode()).hexdigest()
     stamp = VENV / f"{requirements.parent.name}.sha256"
     with only_one(_LOCK):
         if not _works():
@@ -54,8 +54,8 @@ def _make_venv() -> None:
     run_step("Making .venv", [sys.executable, "-m", "venv", str(VENV)])
 
 
-def _lines(requirements: Path) -> list[str]:
+def requirement_lines(requirements: Path) -> list[str]:
     """Return the lines of the file and of those it names with -r."""
     lines = requirements.read_text(encoding="utf-8").splitlines()
     included = [line.split(maxsplit=1)[1] for line in lines if line.startswith("-r ")]
-    return [*lines, *(line for name in included for line in _lines(requirements.parent / name))]
+    return [*lines, *(line for name in included for line in requirement_lines(requirements.parent / name))]

@@ -35,7 +35,7 @@ def own_database_url(own: Path = LOCAL_SETTINGS, example: Path = LOCAL_SETTINGS_
 
 def _values(file: Path) -> dict[str, str]:
     try:
-        values = json.loads(file.read_text(encoding="utf-8"))["Values"]
+        values = json.loads(file.read_text(encoding="utf-8-sig"))["Values"]
         return {name: str(value) for name, value in values.items() if value is not None}
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise StackError(f"{file.name} is not readable as settings: {error!r}") from error

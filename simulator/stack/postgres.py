@@ -43,6 +43,7 @@ class Postgres(Server):
         data.parent.mkdir(parents=True, exist_ok=True)
         self._account = account_for(data)
         self.data = reachable(self._account, data)
+        self._stand_in = self.data.parent if self.data != data else None
         self.port = port or free_ports(1)[0]
         self.url = f"postgresql://postgres@{LOOPBACK}:{self.port}/postgres"
         self._log = log or data.with_name(f"{data.name}.log")
@@ -86,7 +87,7 @@ class Postgres(Server):
     def erase(self) -> None:
         """Stop and remove the cluster, wherever it lies."""
         self.stop()
-        shutil.rmtree(self.data, ignore_errors=True)
+        shutil.rmtree(self._stand_in or self.data, ignore_errors=True)
 
     def _program(self) -> Program:
         parameters = [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]

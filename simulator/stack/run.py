@@ -4,6 +4,8 @@ import json
 import signal
 import time
 
+import httpx
+
 from simulator.stack.local_stack import LocalStack
 from simulator.stack.lock import only_one
 from simulator.stack.log_tail import LogTail
@@ -23,13 +25,17 @@ def run(settings: StackSettings) -> None:
     try:
         with only_one(settings.local_dir / "run.lock", refusal=busy), Supervisor() as supervisor:
             stack = LocalStack(settings, supervisor)
-            stack.start()
-            print(f"\nUp in {time.monotonic() - began_at:.1f} s. One ticket's way through it:", flush=True)
-            walk_ticket(stack.functions_url)
-            print(_invitation(stack), flush=True)
-            _show_logs([LogTail(name, stack.logs / f"{name}.log") for name in SHOWN_LOGS])
+            try:
+                stack.start()
+                print(f"\nUp in {time.monotonic() - began_at:.1f} s. One ticket's way through it:")
+                with httpx.Client(base_url=stack.functions_url, timeout=10) as client:
+                    walk_ticket(client)
+                print(_invitation(stack))
+                _show_logs([LogTail(name, stack.logs / f"{name}.log") for name in SHOWN_LOGS])
+            finally:
+                print("\nStopping everything …")
     except KeyboardInterrupt:
-        print("\nStopped.", flush=True)
+        print("Stopped.")
 
 
 def _end_like_ctrl_c(*signals: str) -> None:
@@ -56,5 +62,5 @@ def _show_logs(tails: list[LogTail]) -> None:
     while True:
         for tail in tails:
             for line in tail.new_lines():
-                print(line, flush=True)
+                print(line)
         time.sleep(LOOK_EVERY_S)

@@ -18,26 +18,33 @@ EXAMPLE = {
 }
 
 
-def walk_ticket(functions_url: str, say: Callable[[str], None] = print) -> bool:
-    """Send the example ticket, print each thing that happens to its job, and say whether it succeeded."""
-    with httpx.Client(base_url=functions_url, timeout=10) as client:
-        answer = client.post("/v1/tickets", json=EXAMPLE)
-        if answer.status_code != httpx.codes.ACCEPTED:
-            say(f"  the ticket was refused: {answer.status_code} {answer.text}")
-            return False
-        accepted = answer.json()
-        say(_line(0, "accepted", f"{accepted['ticket_id']}, job {accepted['job_id']}"))
-        told: set[str] = set()
-        give_up_at = time.monotonic() + DEADLINE_S
-        while time.monotonic() < give_up_at:
-            job = client.get(accepted["status_url"]).raise_for_status().json()
-            for name, line in _happenings(job):
-                if name not in told:
-                    told.add(name)
-                    say(line)
-            if job["state"] in FINAL_STATES:
-                return bool(job["state"] == "succeeded")
-            time.sleep(EVERY_S)
+def walk_ticket(client: httpx.Client, say: Callable[[str], None] = print) -> bool:
+    """Send the example ticket, tell each thing that happens to its job, and return whether it succeeded."""
+    try:
+        return _walk(client, say)
+    except httpx.HTTPError as error:
+        say(f"  the functions host does not answer: {error!r}")
+        return False
+
+
+def _walk(client: httpx.Client, say: Callable[[str], None]) -> bool:
+    answer = client.post("/v1/tickets", json=EXAMPLE)
+    if answer.status_code != httpx.codes.ACCEPTED:
+        say(f"  the ticket was refused: {answer.status_code} {answer.text}")
+        return False
+    accepted = answer.json()
+    say(_line(0, "accepted", f"{accepted['ticket_id']}, job {accepted['job_id']}"))
+    told: set[str] = set()
+    give_up_at = time.monotonic() + DEADLINE_S
+    while time.monotonic() < give_up_at:
+        job = client.get(accepted["status_url"]).raise_for_status().json()
+        for name, line in _happenings(job):
+            if name not in told:
+                told.add(name)
+                say(line)
+        if job["state"] in FINAL_STATES:
+            return bool(job["state"] == "succeeded")
+        time.sleep(EVERY_S)
     say(f"  after {DEADLINE_S:g} s the job is still {job['state']}")
     return False
 
