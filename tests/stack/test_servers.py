@@ -51,8 +51,10 @@ def test_postgres_offers_vectors_and_takes_settings() -> None:
 def test_postgres_when_its_port_is_taken_then_says_which_setting_moves_it(tmp_path: Path) -> None:
     with socket.create_server((LOOPBACK, 0)) as other:
         port = other.getsockname()[1]
+        postgres = Postgres(tmp_path / "cluster", port)
         with pytest.raises(StackError, match=f"port {port} .*POSTGRES_PORT"):
-            Postgres(tmp_path / "cluster", port).start()
+            postgres.start()
+        postgres.erase()
 
 
 def test_postgres_when_a_parameter_is_wrong_then_says_why_and_leaves_nothing_running() -> None:
@@ -68,14 +70,16 @@ def test_database_when_nobody_answers_then_says_so() -> None:
 
 
 def test_azurite_keeps_queues_over_a_restart_and_comes_back_after_a_kill(tmp_path: Path) -> None:
-    with Azurite(tmp_path / "storage") as azurite:
-        with QueueServiceClient.from_connection_string(azurite.connection_string) as queues:
-            queues.create_queue("tickets")
-            azurite.restart()
-            assert [queue.name for queue in queues.list_queues()] == ["tickets"]
-            azurite.kill()
-            azurite.start()
-            assert [queue.name for queue in queues.list_queues()] == ["tickets"]
+    with (
+        Azurite(tmp_path / "storage") as azurite,
+        QueueServiceClient.from_connection_string(azurite.connection_string) as queues,
+    ):
+        queues.create_queue("tickets")
+        azurite.restart()
+        assert [queue.name for queue in queues.list_queues()] == ["tickets"]
+        azurite.kill()
+        azurite.start()
+        assert [queue.name for queue in queues.list_queues()] == ["tickets"]
 
 
 def test_azurite_when_a_port_is_taken_then_says_which_setting_moves_it(tmp_path: Path) -> None:

@@ -71,9 +71,10 @@ def test_lock_when_another_process_holds_it_then_it_refuses_in_the_given_words(t
 
 
 def test_lock_when_the_same_process_asks_twice_then_it_refuses(tmp_path: Path) -> None:
-    with only_one(tmp_path / "x.lock"), pytest.raises(StackError, match="busy"):
-        with only_one(tmp_path / "x.lock", refusal="busy"):
-            pass
+    lock = tmp_path / "run.lock"
+
+    with only_one(lock), pytest.raises(StackError, match="busy"), only_one(lock, refusal="busy"):
+        pass
 
 
 def test_log_tail_tells_complete_new_lines_once(tmp_path: Path) -> None:

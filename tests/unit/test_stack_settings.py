@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ def own(tmp_path: Path) -> Path:
     return tmp_path / "local.settings.json"
 
 
-def write_values(file: Path, values: dict[str, str | None]) -> Path:
+def write_values(file: Path, values: Mapping[str, str | None]) -> Path:
     file.write_text(json.dumps({"IsEncrypted": False, "Values": values}))
     return file
 
