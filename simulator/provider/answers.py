@@ -25,6 +25,9 @@ _RELAXED: Final = re.compile(
 )
 _SUBJECT: Final = re.compile(r'^\W*subject"?\s*:\s*"?(.+?)"?,?\s*$', re.IGNORECASE | re.MULTILINE)
 _SUBJECT_LIMIT: Final = 120
+# What _summary writes, read back by merge.
+_THEME: Final = re.compile(r"\b(billing|login|shipping|account|other) \((\d+)\)")
+_TOTALS: Final = re.compile(r"(\d+) of (\d+) messages cannot wait")
 
 
 def answer_chat(call: Call) -> str:
@@ -33,7 +36,7 @@ def answer_chat(call: Call) -> str:
         case "classify":
             return json.dumps({"team": find_team(call.user), "priority": find_priority(call.user)})
         case "summarise" | "merge":
-            summary = summarise(call.user)
+            summary = summarise(call.user) if call.task == "summarise" else merge(call.user)
             return json.dumps({"summary": summary}) if call.wants_json else summary
         case "draft_reply":
             return draft_reply(call.user)
@@ -77,11 +80,23 @@ def draft_reply(text: str) -> str:
 
 
 def summarise(text: str) -> str:
-    """What a list of tickets, or of earlier summaries, is mostly about, counted line by line."""
+    """What a list of tickets is mostly about, counted line by line."""
     lines = [line for line in text.splitlines() if line.strip()]
     teams = Counter(find_team(line) for line in lines)
+    return _summary(teams, sum(find_priority(line) == 1 for line in lines), len(lines))
+
+
+def merge(text: str) -> str:
+    """One summary of several: their counts added up. Text that holds no summary of ours is summarised itself."""
+    totals = _TOTALS.findall(text)
+    if not totals:
+        return summarise(text)
+    teams: Counter[str] = Counter()
+    for team, count in _THEME.findall(text):
+        teams[team] += int(count)
+    return _summary(teams, sum(int(urgent) for urgent, _ in totals), sum(int(whole) for _, whole in totals))
+
+
+def _summary(teams: Counter[str], urgent: int, whole: int) -> str:
     themes = ", ".join(f"{team} ({count})" for team, count in teams.most_common())
-    urgent = sum(find_priority(line) == 1 for line in lines)
-    return (
-        f"Customers wrote mostly about {themes or 'nothing'}. {urgent} of {len(lines)} entries cannot wait."
-    )
+    return f"Customers wrote mostly about {themes or 'nothing'}. {urgent} of {whole} messages cannot wait."

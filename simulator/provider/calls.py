@@ -88,12 +88,8 @@ def read_chat(body: bytes, mark: str | None = None) -> Call:
     Raises BadCall for anything the API would refuse, streaming included.
     """
     asked = _parse(_ChatBody, body)
-    system = "\n".join(
-        message.text() for message in asked.messages if message.role in ("system", "developer")
-    )
-    user = "\n".join(
-        message.text() for message in asked.messages if message.role not in ("system", "developer")
-    )
+    system = "\n".join(message.text() for message in asked.messages if message.role in ("system", "developer"))
+    user = "\n".join(message.text() for message in asked.messages if message.role not in ("system", "developer"))
     wants_json = asked.response_format.type != "text"
     return Call(
         endpoint="chat",

@@ -43,12 +43,7 @@ def _content(change: Callable[[str], str]) -> _Spoil:
 
 def _choice(finish_reason: str, message: Body) -> _Spoil:
     return lambda body: (
-        body
-        | {
-            "choices": [
-                {"index": 0, "finish_reason": finish_reason, "message": {"role": "assistant"} | message}
-            ]
-        }
+        body | {"choices": [{"index": 0, "finish_reason": finish_reason, "message": {"role": "assistant"} | message}]}
     )
 
 
@@ -74,9 +69,7 @@ def _with_nul(text: str) -> str:
     if not text.startswith("{"):
         return text.replace(" ", " \0", 1)
     values = json.loads(text)
-    return json.dumps(
-        {name: f"a\0{value}" if isinstance(value, str) else value for name, value in values.items()}
-    )
+    return json.dumps({name: f"a\0{value}" if isinstance(value, str) else value for name, value in values.items()})
 
 
 def _vectors(change: Callable[[list[Body]], list[Body]]) -> _Spoil:

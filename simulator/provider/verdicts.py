@@ -4,16 +4,12 @@ from typing import Final
 
 from simulator.provider.wire import Reply, failure
 
-WRONG_KEY: Final = Reply(
-    401, failure("Incorrect API key provided.", "invalid_request_error", "invalid_api_key")
-)
+WRONG_KEY: Final = Reply(401, failure("Incorrect API key provided.", "invalid_request_error", "invalid_api_key"))
 VERDICTS: Final[dict[str, Reply]] = {
     "wrong_key": WRONG_KEY,
     "insufficient_quota": Reply(
         429,
-        failure(
-            "You exceeded your current quota, check your plan.", "insufficient_quota", "insufficient_quota"
-        ),
+        failure("You exceeded your current quota, check your plan.", "insufficient_quota", "insufficient_quota"),
     ),
     "content_filter": Reply(
         400,

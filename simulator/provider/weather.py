@@ -55,9 +55,7 @@ class Treatment(BaseModel):
     def _variant_exists(self) -> "Treatment":
         known = {"garbled": (*VARIANTS, *VERDICTS), "drop": ("halfway",)}.get(self.mode, ())
         if self.variant is not None and self.variant not in known:
-            raise ValueError(
-                f"mode {self.mode} has no variant {self.variant!r}; it has: {', '.join(known) or 'none'}"
-            )
+            raise ValueError(f"mode {self.mode} has no variant {self.variant!r}; it has: {', '.join(known) or 'none'}")
         return self
 
     def concerns(self, task: Task) -> bool:

@@ -7,7 +7,7 @@ from statistics import median
 
 import pytest
 
-from simulator.provider.answers import answer_chat, find_priority, find_team
+from simulator.provider.answers import answer_chat, find_priority, find_team, merge, summarise
 from simulator.provider.calls import BadCall, Call, count_tokens, read_chat, read_embeddings
 from simulator.provider.embedding import embed
 from simulator.provider.tasks import Task, recognise_chat
@@ -37,9 +37,7 @@ def nearness(one: str, other: str) -> float:
         ("", False, "chat"),
     ],
 )
-def test_task_when_the_system_message_begins_so_then_is_recognised(
-    system: str, wants_json: bool, task: Task
-) -> None:
+def test_task_when_the_system_message_begins_so_then_is_recognised(system: str, wants_json: bool, task: Task) -> None:
     assert recognise_chat(system, wants_json) == task
 
 
@@ -70,8 +68,13 @@ def test_draft_when_asked_for_then_names_the_subject_in_the_recorded_length() ->
 def test_summary_when_json_is_wanted_then_holds_counted_themes(task: str) -> None:
     tickets = "Charged twice\nRefund please\nParcel never arrived"
     answer = json.loads(answer_chat(chat(f"Task: {task}.", tickets, response_format={"type": "json_object"})))
-    assert answer["summary"] == (
-        "Customers wrote mostly about billing (2), shipping (1). 2 of 3 entries cannot wait."
+    assert answer["summary"] == ("Customers wrote mostly about billing (2), shipping (1). 2 of 3 messages cannot wait.")
+
+
+def test_summaries_when_merged_then_are_added_up() -> None:
+    parts = [summarise("Charged twice\nRefund please"), summarise("Parcel never arrived\nCharged twice")]
+    assert merge("\n".join(parts)) == (
+        "Customers wrote mostly about billing (3), shipping (1). 3 of 4 messages cannot wait."
     )
 
 
