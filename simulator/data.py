@@ -21,7 +21,7 @@ EMBEDDING_VERSION: Final = "embed-small-384-v1"
 _LAST_TICKET: Final = FIRST_TICKET + sum(TICKETS.values()) - 1
 _LOCK: Final = 7_305_519_122  # any number that nobody else uses in this database
 # Filled by migrations; the app only changes what is there.
-KEPT_TABLES: Final = ["schema_migrations"]
+KEPT_TABLES: Final = ["schema_migrations", "provider_lane", "provider_breakers"]
 
 TABLES: LiteralString = """
 SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename <> ALL(%s)
