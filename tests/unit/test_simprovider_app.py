@@ -177,9 +177,7 @@ async def test_stalled_call_then_never_answers_but_is_counted(client: httpx.Asyn
 
 
 @pytest.mark.parametrize("variant", [None, "halfway"])
-async def test_dropped_call_then_ends_without_a_whole_answer(
-    client: httpx.AsyncClient, variant: str | None
-) -> None:
+async def test_dropped_call_then_ends_without_a_whole_answer(client: httpx.AsyncClient, variant: str | None) -> None:
     await client.put("/simulator/mode", json={"mode": "drop", "variant": variant})
     with pytest.raises(ConnectionResetError):
         await client.post("/v1/embeddings", json=EMBED)
