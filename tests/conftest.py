@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -10,14 +11,17 @@ import psycopg
 import pytest
 
 from migrations.__main__ import migrate
+from shared import wiring
 from shared.db import Database
 from shared.settings import Settings
 from shared.wiring import App, build
+from shared.worker import Worker
 from simulator.provider.app import create_app
 from simulator.provider.simulation import Simulation
 from simulator.provider.weather import Weather
 from simulator.stack.azurite import Azurite
 from simulator.stack.postgres import Postgres, throw_away_postgres
+from tests.front import Front
 from tests.stage import Mailroom
 
 EMPTY = """
@@ -25,6 +29,19 @@ TRUNCATE customers, tickets, jobs, job_steps, job_runs, outbox RESTART IDENTITY 
 INSERT INTO customers (customer_id, name, workspace_id)
 VALUES ('C-0022', 'Ada Archer', 'team_42'), ('C-0023', 'Ben Baker', 'team_7');
 """
+
+
+# No quota, rate or queue limit is met unless a test is about it.
+UNLIMITED = {
+    "PROVIDER_CHAT_RPM": "1000000",
+    "PROVIDER_CHAT_TPM": "1000000",
+    "QUEUE_MAX": "0",
+    "RATE_LIMIT_PER_MINUTE": "0",
+}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "settings(NAME='value', ...): settings of the app, for this test only")
 
 
 @pytest.fixture(scope="session")
@@ -74,17 +91,25 @@ async def mailroom(azurite: Azurite) -> AsyncIterator[Mailroom]:
 
 
 @pytest.fixture
-def settings(database_url: str, mailroom: Mailroom) -> Settings:
+def environment(request: pytest.FixtureRequest, database_url: str, mailroom: Mailroom) -> dict[str, str]:
+    """The environment of the app under test; `@pytest.mark.settings(JOB_LEASE_SECONDS="1")` changes it."""
+    values = {
+        **UNLIMITED,
+        "DATABASE_URL": database_url,
+        "JobsQueue": mailroom.connection_string,
+        "TICKET_QUEUE": mailroom.tickets,
+        "PROVIDER_URL": "http://provider/v1",
+        "PROVIDER_API_KEY": "test-key",
+    }
+    for marker in request.node.iter_markers("settings"):
+        values |= marker.kwargs
+    return values
+
+
+@pytest.fixture
+def settings(environment: dict[str, str]) -> Settings:
     """Settings of the app under test."""
-    return Settings.read(
-        {
-            "DATABASE_URL": database_url,
-            "JobsQueue": mailroom.connection_string,
-            "TICKET_QUEUE": mailroom.tickets,
-            "PROVIDER_URL": "http://provider/v1",
-            "PROVIDER_API_KEY": "test-key",
-        }
-    )
+    return Settings.read(environment)
 
 
 @pytest.fixture
@@ -94,3 +119,16 @@ async def app(settings: Settings, provider: Simulation) -> AsyncIterator[App]:
     built = await build(settings, http=http)
     yield built
     await built.close()
+
+
+@pytest.fixture
+def worker(app: App) -> Worker:
+    """The app's worker, but nothing happens by itself after a run: the test says when the relay makes a pass."""
+    return replace(app.worker, kick=lambda: None)
+
+
+@pytest.fixture
+def front(app: App, monkeypatch: pytest.MonkeyPatch) -> Front:
+    """The app's HTTP functions, at work with the app under test."""
+    monkeypatch.setattr(wiring, "_app", app)
+    return Front()

@@ -1,16 +1,26 @@
-"""What tests handle: the queues of one test, and tickets to send."""
+"""What tests handle: the queues of one test, tickets to send, and what the rows say."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import secrets
+import time
+from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from azure.core.exceptions import ResourceNotFoundError
 from azure.storage.queue import QueueMessage
 from azure.storage.queue.aio import QueueClient, QueueServiceClient
+
+from shared.db import Database, Row
+from shared.models import NewTicket
+from shared.wiring import App
+from shared.worker import Worker
+
+T = TypeVar("T")
 
 
 class Mailroom:
@@ -57,3 +67,68 @@ class Mailroom:
         except ResourceNotFoundError:
             return []
         return [json.loads(base64.b64decode(message.content)) for message in messages]
+
+
+async def until(condition: Callable[[], Awaitable[T]], what: str, *, within_s: float = 15.0) -> T:
+    """Ask every few milliseconds until the answer is true; it is returned. Raises TimeoutError naming `what`."""
+    give_up_at = time.monotonic() + within_s
+    while not (answer := await condition()):
+        if time.monotonic() > give_up_at:
+            raise TimeoutError(f"{what}: not within {within_s:g} s")
+        await asyncio.sleep(0.01)
+    return answer
+
+
+async def accept(app: App, **more: str) -> int:
+    """Send a ticket; its job's id."""
+    new = NewTicket.model_validate({"customer_id": "C-0022", "subject": "Charged twice", **more})
+    accepted = await app.intake.accept_ticket(new, request_id="r1", traceparent=None)
+    return accepted.job_id
+
+
+async def announce(app: App, mailroom: Mailroom) -> list[str]:
+    """One pass of the relay, and the ticket messages that lie on the queue after it."""
+    await app.relay.run_pass(stay_s=0)
+    return await mailroom.take_texts(mailroom.tickets)
+
+
+async def finish(app: App, mailroom: Mailroom, worker: Worker) -> None:
+    """Relay and work, without waiting for due times, until no job is queued any more (at most 20 rounds)."""
+    for _ in range(20):
+        await hasten(app.db)
+        for text in await announce(app, mailroom):
+            await worker.work(text)
+        if not await app.db.fetch_dicts("SELECT 1 AS one FROM jobs WHERE state = 'queued' LIMIT 1"):
+            return
+    raise TimeoutError("the jobs do not come to an end")
+
+
+async def hasten(db: Database) -> None:
+    """Let time pass: whatever waits for its time, or for a pass that died, is due now."""
+    await db.execute("UPDATE jobs SET run_after = now() WHERE state = 'queued' AND run_after > now()")
+    await db.execute("UPDATE outbox SET due_at = least(due_at, now()), claimed_until = NULL")
+
+
+async def job_row(db: Database, job_id: int) -> Row:
+    """The job's whole row."""
+    row = await db.fetch_dict("SELECT * FROM jobs WHERE job_id = %(job_id)s", {"job_id": job_id})
+    assert row is not None, f"no job {job_id}"
+    return row
+
+
+async def runs_of(db: Database, job_id: int) -> list[tuple[int, int, str | None]]:
+    """The job's history as (run, attempt, outcome)."""
+    rows = await db.fetch_dicts(
+        "SELECT run, attempt, outcome FROM job_runs WHERE job_id = %(job_id)s ORDER BY run", {"job_id": job_id}
+    )
+    return [(row["run"], row["attempt"], row["outcome"]) for row in rows]
+
+
+async def saved(db: Database) -> dict[str, int]:
+    """How much intake has saved: tickets, jobs and outbox rows."""
+    row = await db.fetch_dict(
+        "SELECT (SELECT count(*) FROM tickets) AS tickets, (SELECT count(*) FROM jobs) AS jobs,"
+        " (SELECT count(*) FROM outbox) AS outbox"
+    )
+    assert row is not None
+    return dict(row)
