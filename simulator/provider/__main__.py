@@ -42,6 +42,8 @@ def main() -> int:
         lifespan="off",
         access_log=False,
         log_level="warning",
+        # Longer than clients keep theirs: a connection closed as it is used again would look like an outage.
+        timeout_keep_alive=75,
         timeout_graceful_shutdown=1,
     )
     socket = config.bind_socket()

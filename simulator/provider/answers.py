@@ -23,7 +23,7 @@ _URGENT: Final = re.compile(
 _RELAXED: Final = re.compile(
     r"\b(?:how (?:do|can|long)|wonder|question|suggest|feedback|newsletter|no hurry)", re.IGNORECASE
 )
-_SUBJECT: Final = re.compile(r'^\W*subject"?\s*:\s*"?(.+?)"?,?\s*$', re.IGNORECASE | re.MULTILINE)
+_SUBJECT: Final = re.compile(r'^[^\w\n]{0,20}subject"?[ \t]*:(.+)$', re.IGNORECASE | re.MULTILINE)
 _SUBJECT_LIMIT: Final = 120
 # What _summary writes, read back by merge.
 _THEME: Final = re.compile(r"\b(billing|login|shipping|account|other) \((\d+)\)")
@@ -63,8 +63,8 @@ def find_subject(text: str) -> str:
     """The text's `Subject:` line (or JSON member), otherwise its first line."""
     marked = _SUBJECT.search(text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    subject = marked[1] if marked else next(iter(lines), "your message")
-    return subject[:_SUBJECT_LIMIT]
+    subject = marked[1].strip(' \t\r",') if marked else next(iter(lines), "")
+    return subject[:_SUBJECT_LIMIT] or "your message"
 
 
 def draft_reply(text: str) -> str:

@@ -70,7 +70,7 @@ class _Calls:
             if plan.reply.ending == "cut":
                 await _cut(request)
                 return Response()
-        return _response(request, plan.reply)
+        return _response(plan.reply)
 
     def _is_authorised(self, request: Request) -> bool:
         if self._key is None:
@@ -125,7 +125,7 @@ class _HalfAnswer(Response):
         await _cut(Request(scope, receive))
 
 
-def _response(request: Request, reply: wire.Reply) -> Response:
+def _response(reply: wire.Reply) -> Response:
     kind = _HalfAnswer if reply.ending == "cut_halfway" else Response
     response = kind(reply.payload(), reply.status, media_type="application/json")
     response.raw_headers += _encode(reply.headers)

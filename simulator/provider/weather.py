@@ -19,6 +19,10 @@ QUOTA_MODE_RPM: Final = 10
 QUOTA_MODE_BURST: Final = 2
 
 
+# Anything that can travel in a header.
+Hint = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
+
+
 class BadWeather(Exception):
     """A setting that does not exist or has an impossible value; the message names it."""
 
@@ -46,8 +50,8 @@ class Treatment(BaseModel):
     variant: str | None = None
     status: Annotated[int, Field(ge=400, le=599)] = 500
     body: str | None = None
-    retry_after: str | tuple[str, ...] | None = None
-    retry_after_ms: str | None = None
+    retry_after: Hint | tuple[Hint, ...] | None = None
+    retry_after_ms: Hint | None = None
     only: tuple[Task, ...] | None = None
     share: Annotated[float, Field(gt=0, le=1)] = 1.0
 

@@ -7,7 +7,7 @@ from statistics import median
 
 import pytest
 
-from simulator.provider.answers import answer_chat, find_priority, find_team, merge, summarise
+from simulator.provider.answers import answer_chat, find_priority, find_subject, find_team, merge, summarise
 from simulator.provider.calls import BadCall, Call, count_tokens, read_chat, read_embeddings
 from simulator.provider.embedding import embed
 from simulator.provider.tasks import Task, recognise_chat
@@ -76,6 +76,22 @@ def test_summaries_when_merged_then_are_added_up() -> None:
     assert merge("\n".join(parts)) == (
         "Customers wrote mostly about billing (3), shipping (1). 3 of 4 messages cannot wait."
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("Subject: Charged twice\n\nSubject: no", "Charged twice"),
+        ("Ticket:\n  subject :  Where is it?  \nbody", "Where is it?"),
+        ('{\n  "subject": "Refund",\n  "body": "x"\n}', "Refund"),
+        ("\n  First line\nsecond", "First line"),
+        ("x" * 200, "x" * 120),
+        ("Subject:  \n", "your message"),
+        ("", "your message"),
+    ],
+)
+def test_subject_then_is_found_in_the_usual_places(text: str, subject: str) -> None:
+    assert find_subject(text) == subject
 
 
 def test_any_other_client_when_it_chats_then_gets_a_text_about_its_question() -> None:

@@ -85,6 +85,7 @@ def test_environment_when_wrong_then_the_variable_is_named(name: str, value: str
         ({"mode": "garbled", "variant": "upside_down"}, "no variant 'upside_down'"),
         ({"mode": "normal", "variant": "fenced"}, "no variant"),
         ({"share": 0}, "share"),
+        ({"mode": "refuse", "retry_after": "2\r\nX: y"}, "retry_after"),
     ],
 )
 def test_change_when_wrong_then_says_what(changes: dict[str, Any], problem: str) -> None:
