@@ -42,8 +42,11 @@ def dispatch(arguments: Sequence[str]) -> int:
         ensure_venv(command.requirements)
         continue_in_venv([name, *rest])
         return command.run(rest)
-    except StackError as error:
+    except (StackError, TimeoutError) as error:
         print(f"{name}: {error}", file=sys.stderr)
+        return 1
+    except PermissionError as error:
+        print(f"{name}: {error.filename} is not yours to use (did root make it?)", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

@@ -12,7 +12,7 @@ def require_vector(url: str) -> None:
             found = connection.execute("SELECT FROM pg_available_extensions WHERE name = 'vector'").fetchone()
             version = connection.info.server_version // 10_000
     except psycopg.Error as error:
-        reason = str(error).strip().splitlines()[-1]
+        reason = str(error).strip().splitlines()[0]
         raise StackError(f"the database does not answer: {reason}") from error
     if found is None:
         raise StackError(

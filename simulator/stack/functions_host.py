@@ -17,7 +17,7 @@ OLDEST_CORE_TOOLS = 4
 
 def functions_program(host: str, port: int, environment: Mapping[str, str], log: Path) -> Program:
     """Return the program for `host`: "func", "local", or "" for Core Tools if they are there and new enough."""
-    func = None if host == "local" else _core_tools()
+    func = None if host == "local" else _core_tools(environment.get("PATH"))
     if host == "func" and func is None:
         raise StackError(f"HOST=func: no Azure Functions Core Tools {OLDEST_CORE_TOOLS} or newer on PATH")
     if func is None:
@@ -29,8 +29,8 @@ def functions_program(host: str, port: int, environment: Mapping[str, str], log:
     return Program("functions", (func, "start", "--port", str(port)), log, activated, signal.SIGINT)
 
 
-def _core_tools() -> str | None:
-    func = shutil.which("func")
+def _core_tools(path: str | None) -> str | None:
+    func = shutil.which("func", path=path)
     if func is None:
         return None
     try:

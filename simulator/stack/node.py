@@ -28,7 +28,10 @@ def find_node() -> Node:
     """Return a Node that works, fetching the wheel if there is none."""
     node = _node_on_path() or _node_from_wheel()
     if node is None:
-        run_step("Fetching Node", [sys.executable, "-m", "pip", "install", "-r", str(NPM_PINS / "requirements.txt")])
+        run_step(
+            "Fetching Node (200 MB unpacked)",
+            [sys.executable, "-m", "pip", "install", "-r", str(NPM_PINS / "requirements.txt")],
+        )
         importlib.invalidate_caches()
         node = _node_from_wheel()
     if node is None:

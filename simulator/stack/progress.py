@@ -43,7 +43,7 @@ def run_step(
         while reader.is_alive():
             reader.join(_EVERY_S)
             if reader.is_alive():
-                print(f"  {time.monotonic() - began_at:3.0f} s  {tail[-1] if tail else ''}"[:100], flush=True)
+                print(f"  {time.monotonic() - began_at:3.0f} s  {tail[-1] if tail else ''}".rstrip()[:100], flush=True)
     if child.returncode != 0:
         print("\n".join(tail), file=sys.stderr)
         raise StackError(f"{label}: failed (exit code {child.returncode}), see the lines above")

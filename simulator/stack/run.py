@@ -32,8 +32,9 @@ def run(settings: StackSettings) -> None:
                     walk_ticket(client)
                 print(_invitation(stack))
                 _show_logs([LogTail(name, stack.logs / f"{name}.log") for name in SHOWN_LOGS])
-            finally:
+            except KeyboardInterrupt:
                 print("\nStopping everything …")
+                raise
     except KeyboardInterrupt:
         print("Stopped.")
 
