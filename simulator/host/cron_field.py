@@ -25,9 +25,7 @@ class CronField:
     def read(self, text: str) -> tuple[int, ...]:
         """The values allowed by a comma list of `*`, `a`, `a-b`, each with `/step` or without; ascending."""
         try:
-            return tuple(
-                sorted({value for element in text.split(",") for value in self._read_element(element)})
-            )
+            return tuple(sorted({value for element in text.split(",") for value in self._read_element(element)}))
         except LookupError:
             raise CronError(f"'{text}' is not a valid [{self.name}] crontab field expression.") from None
 
@@ -58,13 +56,9 @@ class CronField:
     def _check_limits(self, low: int, high: int) -> None:
         limits = f"Value must be between {self.low} and {self.high} (all inclusive)."
         if low < self.low:
-            raise CronError(
-                f"{low} is lower than the minimum allowable value for the [{self.name}] field. {limits}"
-            )
+            raise CronError(f"{low} is lower than the minimum allowable value for the [{self.name}] field. {limits}")
         if high > self.high:
-            raise CronError(
-                f"{high} is higher than the maximum allowable value for the [{self.name}] field. {limits}"
-            )
+            raise CronError(f"{high} is higher than the maximum allowable value for the [{self.name}] field. {limits}")
 
 
 FIELDS = (

@@ -32,8 +32,7 @@ class Schedule(ABC):
             if period := read_timespan(text):
                 return Interval(period)
             raise ScheduleError(
-                f"The schedule expression '{text}' was not recognized"
-                " as a valid cron expression or timespan string."
+                f"The schedule expression '{text}' was not recognized as a valid cron expression or timespan string."
             ) from complaint
 
     @property

@@ -70,9 +70,7 @@ class Singleton:
             except AzureError as error:
                 if not is_server_error(error):
                     reason = getattr(error, "error_code", None) or error
-                    raise HostStop(
-                        f"Singleton lock renewal failed for blob '{self.path}': {reason}"
-                    ) from error
+                    raise HostStop(f"Singleton lock renewal failed for blob '{self.path}': {reason}") from error
                 pause_s = max(pause_s / 2, SHORTEST_PAUSE_S)
 
     async def free(self) -> None:

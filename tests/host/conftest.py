@@ -1,18 +1,11 @@
-"""One Azurite for all tests of the host's listeners, and the timers' scenes played on it."""
+"""The timers' scenes, played once for all tests that look at them."""
 
 import asyncio
-from collections.abc import Iterator
 
 import pytest
 
 from simulator.stack.azurite import Azurite
 from tests.host.timer_stage import Seen, play_all
-
-
-@pytest.fixture(scope="session")
-def azurite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Azurite]:
-    with Azurite(tmp_path_factory.mktemp("azurite")) as running:
-        yield running
 
 
 @pytest.fixture(scope="session")

@@ -14,11 +14,7 @@ from simulator.host.ncrontab import Cron, Interval, Schedule, ScheduleError
 
 RECORDING = Path(__file__).parents[1] / "recordings" / "ncrontab.jsonl"
 CASES = [json.loads(line) for line in RECORDING.read_text(encoding="utf-8").splitlines()]
-TIMES = [
-    pytest.param(case, id=f"{case['expression']} after {case['after'][11:]}")
-    for case in CASES
-    if "next" in case
-]
+TIMES = [pytest.param(case, id=f"{case['expression']} after {case['after'][11:]}") for case in CASES if "next" in case]
 ERRORS = [pytest.param(case, id=repr(case["expression"])) for case in CASES if "error" in case]
 RECORDING_ENDS = datetime(2036, 1, 1)  # occurrences later than some ten years were not recorded
 NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)  # a Sunday
@@ -41,9 +37,7 @@ def test_next_after_when_recorded_gives_the_genuine_times(case: dict[str, Any]) 
 
 @pytest.mark.parametrize("case", ERRORS)
 def test_parse_when_recorded_as_wrong_refuses_with_the_genuine_words(case: dict[str, Any]) -> None:
-    with pytest.raises(
-        ScheduleError, match="not recognized as a valid cron expression or timespan"
-    ) as refusal:
+    with pytest.raises(ScheduleError, match="not recognized as a valid cron expression or timespan") as refusal:
         Schedule.parse(case["expression"])
     assert isinstance(refusal.value.__cause__, CronError)
     assert str(refusal.value.__cause__) == case["message"]
@@ -82,9 +76,7 @@ def test_next_after_gives_a_later_whole_second_that_every_field_allows(moment: d
         ("3,1-2,*/30 * * * * *", (0, 1, 2, 3, 30)),
     ],
 )
-def test_read_cron_when_elements_are_mixed_gives_the_values_ascending(
-    text: str, second_field: tuple[int, ...]
-) -> None:
+def test_read_cron_when_elements_are_mixed_gives_the_values_ascending(text: str, second_field: tuple[int, ...]) -> None:
     assert read_cron(text)[0] == second_field
 
 
@@ -113,9 +105,7 @@ def test_parse_when_the_text_is_a_timespan_counts_from_the_moment(text: str, per
     assert schedule.next_after(NOON) == NOON + period
 
 
-@pytest.mark.parametrize(
-    "text", ["24:00", "00:60:00", "00:00:60", "-00:05:00", "00:00:00", "0", "5m", "1.2.3"]
-)
+@pytest.mark.parametrize("text", ["24:00", "00:60:00", "00:00:60", "-00:05:00", "00:00:00", "0", "5m", "1.2.3"])
 def test_parse_when_the_timespan_cannot_be_waited_for_refuses(text: str) -> None:
     with pytest.raises(ScheduleError):
         Schedule.parse(text)
