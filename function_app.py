@@ -6,6 +6,7 @@ import azure.functions as func
 
 from shared import log, openapi, requests, wiring
 from shared.errors import NotFound
+from shared.intake import Asked
 from shared.models import CustomerBody, JobQuery, Live, NewTicket, TicketQuery
 from shared.replies import json_reply, replies, reply
 
@@ -18,11 +19,11 @@ async def accept_ticket(req: func.HttpRequest) -> func.HttpResponse:
     """Accept a ticket: 202 with the address of its job."""
     home = await wiring.app()
     new = requests.body(req, NewTicket)
-    accepted = await home.intake.accept_ticket(
-        new, request_id=log.request_id.get(), traceparent=requests.traceparent(req)
-    )
+    asked = Asked(log.request_id.get(), requests.traceparent(req))
+    accepted, is_replay = await home.intake.accept_ticket(new, asked, key=requests.idempotency_key(req))
     home.kick()
-    return reply(202, accepted, Location=accepted.status_url)
+    replayed = {"Idempotent_Replayed": "true"} if is_replay else {}
+    return reply(202, accepted, Location=accepted.status_url, Server_Timing="rate_limit;dur=0", **replayed)
 
 
 @app.timer_trigger("timer", schedule="%RELAY_SCHEDULE%")

@@ -1,13 +1,14 @@
-"""What a step works at: the run's job and saved outputs, the database, and the provider behind its checks."""
+"""What a step works at: the run's job and saved outputs, the database, and the provider behind its gate."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from shared.db import Database
+from shared.gate import Gate
 from shared.jobs.claim import Claim
 from shared.kinds.kind import Outputs
-from shared.provider import Chat, Provider
+from shared.provider import Chat
 from shared.runs import Run
 
 
@@ -17,7 +18,7 @@ class WorkDesk:
 
     run: Run
     db: Database
-    provider: Provider
+    gate: Gate
     saved: Outputs
     step: str = ""
 
@@ -26,13 +27,10 @@ class WorkDesk:
         return self.run.claim
 
     async def chat(self, ask: Chat) -> str:
-        await self.run.check()
-        return (await self.provider.chat(ask, request_id=self._request_id)).text
+        return (await self.gate.chat(self.run, ask, request_id=self._request_id)).text
 
     async def embed(self, text: str, *, dimensions: int) -> list[float]:
-        await self.run.check()
-        vector, _ = await self.provider.embed(text, dimensions=dimensions, request_id=self._request_id)
-        return vector
+        return await self.gate.embed(self.run, text, dimensions=dimensions, request_id=self._request_id)
 
     @property
     def _request_id(self) -> str:

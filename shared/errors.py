@@ -112,7 +112,7 @@ class QueueUnavailable(AppError):
 class ProviderError(Exception):
     """A call to the AI provider that gave no usable answer; `code` is a job error code of the API."""
 
-    code: ClassVar[str] = "provider_unavailable"
+    code: str = "provider_unavailable"
 
     def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
         super().__init__(message)
@@ -125,6 +125,18 @@ class ProviderError(Exception):
 
 class Throttled(ProviderError):
     """429: the quota is used up for now; `retry_after_s` is the provider's hint, None when it gave no usable one."""
+
+
+class LaneBusy(Throttled):
+    """The shared quota has no call left within a reasonable wait."""
+
+
+class BreakerOpen(ProviderError):
+    """The endpoint's breaker lets no call through; `code` is that of the trouble that opened it."""
+
+    def __init__(self, message: str, *, code: str = "provider_unavailable", retry_after_s: float) -> None:
+        super().__init__(message, retry_after_s=retry_after_s)
+        self.code = code
 
 
 class Misconfigured(ProviderError):

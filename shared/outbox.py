@@ -6,37 +6,97 @@ message twice and never loses one. No transaction is open across a put.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal, LiteralString
 
+from psycopg.rows import class_row
+
 from shared.db import Database
+from shared.lane import FORECAST, Lane
 from shared.queues import PutReceipt
 
 Purpose = Literal["work", "poison"]
 
-TAKE: LiteralString = """
+COUNTED = {"tickets": ["tickets"]}
+
+# Calls of jobs that are announced, running, or just being announced: what the quota is already promised to.
+# A long job counts for as many as it can make at once.
+OUTSTANDING: LiteralString = """
+SELECT coalesce(sum(least(chat_calls_left, 4)), 0) FROM jobs
+WHERE queue = ANY(%(counted)s) AND (state = 'running' OR (state = 'queued' AND (announced_at IS NOT NULL
+    OR job_id IN (SELECT job_id FROM outbox WHERE claimed_until > clock_timestamp() AND purpose = 'work'))))
+"""
+
+# How many jobs whose next step needs an endpoint may be announced: none while its breaker is open, one when it may
+# make its trial, else any number.
+ENDPOINT_ROOM: LiteralString = """
+SELECT endpoint, CASE WHEN NOT is_open THEN 1000000
+    WHEN retry_at > clock_timestamp() OR trial_until > clock_timestamp() OR EXISTS (
+        SELECT FROM jobs WHERE jobs.endpoint = provider_breakers.endpoint
+        AND (state = 'running' OR announced_at IS NOT NULL)) THEN 0
+    ELSE 1 END AS jobs FROM provider_breakers
+"""
+
+# Due rows, and for each what stands before it: the calls, and the jobs that need the same endpoint.
+_ADMITTED: LiteralString = (
+    """
+), ranked AS (
+    SELECT fitting.*, coalesce(sum(least(chat_calls_left, 4)) OVER earlier, 0) AS calls_before,
+           row_number() OVER (PARTITION BY endpoint ORDER BY due_at, job_id) AS same_endpoint
+    FROM fitting WINDOW earlier AS (ORDER BY due_at, job_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+), lane AS ("""
+    + FORECAST
+    + "), outstanding AS ("
+    + OUTSTANDING
+    + """), admitted AS (
+    SELECT ranked.outbox_id FROM ranked LEFT JOIN ("""
+    + ENDPOINT_ROOM
+    + """) AS room ON room.endpoint = ranked.endpoint
+    WHERE same_endpoint <= coalesce(room.jobs, 1000000)
+      AND (chat_calls_left = 0 OR calls_before + (TABLE outstanding) < (SELECT calls FROM lane))
+)
+"""
+)
+
+_DUE: LiteralString = """
 WITH due AS (
-    SELECT outbox_id, job_id, delivery FROM outbox
+    SELECT outbox_id, job_id, delivery, due_at FROM outbox
     WHERE queue = %(queue)s AND purpose = %(purpose)s AND due_at <= clock_timestamp()
       AND (claimed_until IS NULL OR claimed_until < clock_timestamp())
     ORDER BY due_at, job_id LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
 ), fitting AS (
-    SELECT due.outbox_id FROM due JOIN jobs ON jobs.job_id = due.job_id AND jobs.delivery = due.delivery
+    SELECT due.outbox_id, due.job_id, due.due_at, jobs.chat_calls_left, jobs.endpoint
+    FROM due JOIN jobs ON jobs.job_id = due.job_id AND jobs.delivery = due.delivery
         AND jobs.state = CASE %(purpose)s WHEN 'work' THEN 'queued' ELSE 'dead_letter' END
-), out_of_date AS (
+"""
+
+_CLAIM: LiteralString = """
+, out_of_date AS (
     DELETE FROM outbox USING due
     WHERE outbox.outbox_id = due.outbox_id AND due.outbox_id NOT IN (SELECT outbox_id FROM fitting)
 ), taken AS (
     UPDATE outbox SET claimed_until = clock_timestamp() + interval '10 seconds'
-    FROM fitting WHERE outbox.outbox_id = fitting.outbox_id
-    RETURNING outbox.outbox_id, outbox.job_id, outbox.delivery, outbox.attempts AS puts, outbox.due_at
+    WHERE outbox_id IN (SELECT outbox_id FROM admitted)
+    RETURNING outbox_id, job_id, delivery, attempts AS puts, due_at
 )
 SELECT taken.outbox_id, taken.job_id, taken.delivery, taken.puts, jobs.kind, jobs.ticket_id, jobs.attempts,
        jobs.last_error, jobs.finished_at, jobs.request_id, jobs.traceparent
 FROM taken JOIN jobs ON jobs.job_id = taken.job_id
 ORDER BY taken.due_at, taken.job_id
+"""
+
+# One forecaster at a time. The lock has to be had in a statement before the one that counts: in one statement, two
+# relays see the same snapshot and both fill the same room.
+ONE_FORECASTER: LiteralString = "SELECT pg_advisory_xact_lock(hashtext('larkfield.lane'))"
+
+TAKE_WORK: LiteralString = _DUE + _ADMITTED + _CLAIM
+TAKE_POISON: LiteralString = _DUE + "), admitted AS (SELECT outbox_id FROM fitting)" + _CLAIM
+
+HELD: LiteralString = """
+SELECT EXISTS (SELECT FROM outbox WHERE queue = %(queue)s AND purpose = 'work' AND due_at <= clock_timestamp()
+               AND claimed_until IS NULL) AS is_held
 """
 
 SENT: LiteralString = """
@@ -95,9 +155,27 @@ class Letter:
     traceparent: str | None
 
 
-async def take(db: Database, queue: str, purpose: Purpose, *, limit: int) -> list[Letter]:
-    """Take up to `limit` due rows for 10 s, in order of their due time; rows that are out of date are deleted."""
-    return await db.fetch_all(TAKE, {"queue": queue, "purpose": purpose, "limit": limit}, Letter)
+async def take_work(db: Database, queue: str, lane: Lane, *, limit: int) -> list[Letter]:
+    """Take up to `limit` due announcements for 10 s, in order, as many as the provider can serve soon.
+
+    Rows that are out of date are deleted. Tickets count only tickets' outstanding calls, all others count all.
+    """
+    params = asdict(lane.limits) | {"queue": queue, "purpose": "work", "limit": limit, "counted": COUNTED[queue]}
+    async with db.transaction() as connection, connection.cursor(row_factory=class_row(Letter)) as cursor:
+        await cursor.execute(ONE_FORECASTER)
+        await cursor.execute(TAKE_WORK, params)
+        return await cursor.fetchall()
+
+
+async def take_poison(db: Database, queue: str, *, limit: int) -> list[Letter]:
+    """Take up to `limit` due dead letters for 10 s."""
+    return await db.fetch_all(TAKE_POISON, {"queue": queue, "purpose": "poison", "limit": limit}, Letter)
+
+
+async def is_held(db: Database, queue: str) -> bool:
+    """Whether announcements are due that the lane holds back."""
+    row = await db.fetch_dict(HELD, {"queue": queue})
+    return bool(row and row["is_held"])
 
 
 async def sent(db: Database, letters: list[Letter]) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from shared.errors import DatabaseUnavailable, Final, Misconfigured, ProviderError, Throttled
+from shared.errors import BreakerOpen, DatabaseUnavailable, Final, LaneBusy, Misconfigured, ProviderError, Throttled
 from shared.jobs import states
 from shared.jobs.states import JobError
 from shared.runs import Stopped
 
-MISCONFIGURED_WAIT_S = 60.0  # one trial call a minute
+MISCONFIGURED_WAIT_S = 60.0  # the breaker makes one trial call a minute
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,14 @@ def outcome_of(error: BaseException) -> Outcome:
     match error:
         case Stopped():
             return _stopped(error)
+        case LaneBusy():
+            return GivenBack("quota", error.retry_after_s)
         case Throttled():
             return GivenBack("quota", error.retry_after_s, JobError(error.code, error.message))
         case Misconfigured():
             return GivenBack("breaker", MISCONFIGURED_WAIT_S, JobError(error.code, error.message))
+        case BreakerOpen():
+            return GivenBack("breaker", error.retry_after_s)
         case Final():
             return Failed(JobError(error.code, error.message))
         case ProviderError():

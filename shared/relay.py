@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from shared import outbox
 from shared.db import Database
 from shared.errors import DatabaseUnavailable, QueueUnavailable
+from shared.lane import Lane
 from shared.log import logger
 from shared.messages import PoisonMessage, WorkMessage, encode
 from shared.names import ticket_name
@@ -22,6 +23,7 @@ log = logger("relay")
 BATCH = 16  # two rounds of 8 puts, each at most 4 s: within the 10 s that a row is ours
 AT_ONCE = 8
 MAX_PUTS = 5
+HELD_LOOK_S = 0.3  # how often a pass looks whether the lane has room again
 REFUSED_BASE_S = 2.0
 REFUSED_CAP_S = 60.0
 
@@ -32,6 +34,7 @@ class Relay:
 
     db: Database
     queues: Queues
+    lane: Lane
     names: Mapping[str, str]
 
     async def run_pass(self, *, stay_s: float) -> None:
@@ -45,8 +48,7 @@ class Relay:
     async def _serve(self, queue: str, purpose: Purpose, ends: float) -> None:
         try:
             while True:
-                letters = await outbox.take(self.db, queue, purpose, limit=BATCH)
-                if letters:
+                if letters := await self._take(queue, purpose):
                     await self._put_all(queue, purpose, letters)
                 elif not await self._wait_for_more(queue, purpose, ends):
                     return
@@ -56,10 +58,18 @@ class Relay:
         except DatabaseUnavailable:
             log.warning("relay: the database is away; %s messages wait", queue)
 
+    async def _take(self, queue: str, purpose: Purpose) -> list[Letter]:
+        if purpose == "work":
+            return await outbox.take_work(self.db, queue, self.lane, limit=BATCH)
+        return await outbox.take_poison(self.db, queue, limit=BATCH)
+
     async def _wait_for_more(self, queue: str, purpose: Purpose, ends: float) -> bool:
         left_s = ends - time.monotonic()
         if left_s <= 0:
             return False
+        if purpose == "work" and await outbox.is_held(self.db, queue):
+            await asyncio.sleep(min(left_s, HELD_LOOK_S))
+            return True
         wait_s = await outbox.next_due_s(self.db, queue, purpose, within_s=left_s)
         if wait_s is None or wait_s > left_s:
             return False

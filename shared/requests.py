@@ -26,6 +26,7 @@ M = TypeVar("M", bound=BaseModel)
 
 _CUSTOMER_ID = TypeAdapter[str](CustomerId)
 _TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+_IDEMPOTENCY_KEY = re.compile(r"[!-~]{8,100}")
 _INTEGER = re.compile(r"[0-9]{1,19}", re.ASCII)
 
 
@@ -78,6 +79,14 @@ def traceparent(req: func.HttpRequest) -> str | None:
     """The caller's W3C trace context, if it is well formed."""
     given = req.headers.get("traceparent", "")
     return given if _TRACEPARENT.fullmatch(given) else None
+
+
+def idempotency_key(req: func.HttpRequest) -> str | None:
+    """The request's Idempotency-Key, None when it has none. Raises InvalidInput."""
+    key: str | None = req.headers.get("idempotency-key")
+    if key is not None and not _IDEMPOTENCY_KEY.fullmatch(key):
+        raise InvalidInput([FieldProblem("Idempotency-Key", "must be 8 to 100 visible ASCII characters")])
+    return key
 
 
 def checked(model: type[M], values: dict[str, Any]) -> M:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from shared.db import Database, insist
 from shared.errors import DatabaseUnavailable
@@ -15,6 +15,8 @@ from shared.jobs.claim import Claim
 from shared.log import logger
 
 log = logger("runs")
+
+T = TypeVar("T")
 
 PATIENCE_S = 120.0  # how long a run waits for the database before it gives up
 BEATS_PER_LEASE = 3
@@ -73,6 +75,16 @@ class Run:
             self._waited_s += time.monotonic() - self._waiting_since
             self._waiting_since = None
 
+    async def pause(self, seconds: float) -> None:
+        """Sleep, not counted as running time."""
+        with self.waiting():
+            await asyncio.sleep(seconds)
+
+    async def patiently(self, action: Callable[[], Awaitable[T]]) -> T:
+        """Do it, again while the database is away, for 120 s; not counted as running time."""
+        with self.waiting():
+            return await insist(action, for_s=PATIENCE_S)
+
     def works_in(self, task: asyncio.Task[Any]) -> None:
         """Name the task that `stop` has to end."""
         self._task = task
@@ -92,8 +104,7 @@ class Run:
         if time.monotonic() - self._began > self._slice_s:
             raise Stopped("slice")
         if time.monotonic() > self.lease_until:
-            with self.waiting():
-                await insist(self.heart.beat, for_s=PATIENCE_S)
+            await self.patiently(self.heart.beat)
         if self.stopped is not None:
             raise Stopped(self.stopped)
 

@@ -38,6 +38,15 @@ class Settings(BaseModel):
     provider_embedding_model: str = "text-embedding-3-small"
     provider_timeout: Seconds = 10
 
+    provider_chat_rpm: CountOrNone = 100
+    provider_chat_tpm: CountOrNone = 100_000
+    provider_chat_burst: Count | None = None
+    lane_pause_max_seconds: Seconds = 3600
+
+    queue_max: CountOrNone = 500
+    rate_limit_per_minute: Annotated[int, Field(ge=0, le=10_000)] = 30
+    idempotency_ttl_hours: Annotated[float, Field(gt=0, le=8760, allow_inf_nan=False)] = 168
+
     job_max_attempts: Annotated[int, Field(ge=1, le=100)] = 5
     job_lease_seconds: Seconds = 30
     retry_base_seconds: Seconds = 2

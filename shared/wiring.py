@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
+from typing import get_args
 
 import httpx
 
+from shared import breaker
+from shared.breaker import Breaker
 from shared.db import Database
-from shared.intake import Intake
+from shared.gate import Gate
+from shared.intake import Intake, Rules
 from shared.kinds import ticket
-from shared.kinds.kind import Kind
+from shared.kinds.kind import Endpoint, Kind
+from shared.lane import Lane, Limits
 from shared.passes import Kick
 from shared.provider import Provider
 from shared.queues import Queues
@@ -59,9 +64,6 @@ async def build(settings: Settings, *, http: httpx.AsyncClient | None = None) ->
     await db.open()
     queues = Queues.connect(settings.jobs_queue)
     http = http or httpx.AsyncClient(limits=httpx.Limits(max_connections=100, max_keepalive_connections=50))
-    relay = Relay(db, queues, {"tickets": settings.ticket_queue})
-    kick = Kick(lambda: relay.run_pass(stay_s=KICK_STAY_S))
-    heart = Heart(db, lease_s=settings.job_lease_seconds, after_beat=kick)
     provider = Provider(
         http,
         url=settings.provider_url,
@@ -71,14 +73,32 @@ async def build(settings: Settings, *, http: httpx.AsyncClient | None = None) ->
         embedding_model=settings.provider_embedding_model,
         timeout_s=settings.provider_timeout,
     )
+    limits = Limits.per_minute(
+        calls=settings.provider_chat_rpm, burst=settings.provider_chat_burst, tokens=settings.provider_chat_tpm
+    )
+    lane = Lane(db, limits, settings.lane_pause_max_seconds)
+    threshold = min(breaker.THRESHOLD, settings.job_max_attempts)
+    lease_s = settings.provider_timeout + 5
+    breakers = {endpoint: Breaker(db, endpoint, lease_s, threshold) for endpoint in get_args(Endpoint)}
+    gate = Gate(provider, lane, breakers, settings.retry_base_seconds, settings.retry_cap_seconds)
+    rules = Rules(
+        max_attempts=settings.job_max_attempts,
+        queue_max=settings.queue_max,
+        rate_limit_per_minute=settings.rate_limit_per_minute,
+        key_ttl_s=3600 * settings.idempotency_ttl_hours,
+        lane=limits,
+    )
+    relay = Relay(db, queues, lane, {"tickets": settings.ticket_queue})
+    kick = Kick(lambda: relay.run_pass(stay_s=KICK_STAY_S))
+    heart = Heart(db, lease_s=settings.job_lease_seconds, after_beat=kick)
     policy = Policy(settings.retry_base_seconds, settings.retry_cap_seconds, settings.run_slice_seconds)
     return App(
         settings=settings,
         db=db,
         queues=queues,
-        intake=Intake(db, ticket.KIND, settings.job_max_attempts),
+        intake=Intake(db, ticket.KIND, rules),
         relay=relay,
-        worker=Worker(db, provider, heart, KINDS, policy, kick),
+        worker=Worker(db, gate, heart, KINDS, policy, kick),
         status=Status(db, queues, KINDS),
         kick=kick,
         http=http,

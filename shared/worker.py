@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, assert_never
+from typing import Any, assert_never
 
 from shared.db import Database, insist
 from shared.desk import WorkDesk
+from shared.gate import Gate
 from shared.jobs import claim as claims
 from shared.jobs import leave, people
 from shared.jobs.leave import Left
@@ -29,13 +30,10 @@ from shared.outcomes import (
     Succeeded,
     outcome_of,
 )
-from shared.provider import Provider
 from shared.retry import backoff_s
 from shared.runs import PATIENCE_S, Heart, Run, Stopped
 
 log = logger("worker")
-
-T = TypeVar("T")
 
 
 class ShuttingDown(Exception):
@@ -56,7 +54,7 @@ class Worker:
     """What the queue functions work with."""
 
     db: Database
-    provider: Provider
+    gate: Gate
     heart: Heart
     kinds: Mapping[str, Kind]
     policy: Policy
@@ -125,7 +123,7 @@ class Worker:
 
     async def _steps(self, run: Run) -> dict[str, Any]:
         claim, kind = run.claim, self.kinds[run.claim.kind]
-        desk = WorkDesk(run, self.db, self.provider, saved=dict(claim.saved))
+        desk = WorkDesk(run, self.db, self.gate, saved=dict(claim.saved))
         for step in kind.remaining(desk.saved):
             await run.check()
             await self._step(desk, kind, step)
@@ -134,12 +132,10 @@ class Worker:
     async def _step(self, desk: WorkDesk, kind: Kind, step: Step) -> None:
         claim, position = desk.claim, kind.steps.index(step)
         desk.step = step.name
-        await self._insist(desk.run, lambda: claims.start_step(self.db, claim, step.name, position))
+        await desk.run.patiently(lambda: claims.start_step(self.db, claim, step.name, position))
         output = desk.saved[step.name] = await step.work(desk)
         needs = claims.Needs(kind.progress(desk.saved), kind.endpoint(desk.saved), kind.chat_calls(desk.saved))
-        if not await self._insist(
-            desk.run, lambda: claims.save_step(self.db, claim, step.name, position, output, needs)
-        ):
+        if not await desk.run.patiently(lambda: claims.save_step(self.db, claim, step.name, position, output, needs)):
             raise Stopped("lost")
 
     async def _leave(self, run: Run, outcome: Outcome) -> None:
@@ -187,11 +183,6 @@ class Worker:
 
     def _backoff_s(self, attempt: int) -> float:
         return backoff_s(attempt, base_s=self.policy.retry_base_s, cap_s=self.policy.retry_cap_s)
-
-    @staticmethod
-    async def _insist(run: Run, action: Callable[[], Awaitable[T]]) -> T:
-        with run.waiting():
-            return await insist(action, for_s=PATIENCE_S)
 
 
 def reason(outcome: Outcome, left: Left) -> str:

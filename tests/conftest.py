@@ -25,7 +25,10 @@ from tests.front import Front
 from tests.stage import Mailroom
 
 EMPTY = """
-TRUNCATE customers, tickets, jobs, job_steps, job_runs, outbox RESTART IDENTITY CASCADE;
+TRUNCATE customers, tickets, jobs, job_steps, job_runs, outbox, idempotency_keys, rate_windows RESTART IDENTITY CASCADE;
+UPDATE provider_lane SET calls = 'infinity', tokens = 'infinity', mean_tokens = 0, paused_until = NULL;
+UPDATE provider_breakers SET is_open = false, failures = 0, trials = 0, opened_at = '-infinity', retry_at = NULL,
+    reason = NULL, trial_id = NULL, trial_until = NULL, last_success_at = clock_timestamp(), out_until = '{}';
 INSERT INTO customers (customer_id, name, workspace_id)
 VALUES ('C-0022', 'Ada Archer', 'team_42'), ('C-0023', 'Ben Baker', 'team_7');
 """
@@ -33,8 +36,8 @@ VALUES ('C-0022', 'Ada Archer', 'team_42'), ('C-0023', 'Ben Baker', 'team_7');
 
 # No quota, rate or queue limit is met unless a test is about it.
 UNLIMITED = {
-    "PROVIDER_CHAT_RPM": "1000000",
-    "PROVIDER_CHAT_TPM": "1000000",
+    "PROVIDER_CHAT_RPM": "0",
+    "PROVIDER_CHAT_TPM": "0",
     "QUEUE_MAX": "0",
     "RATE_LIMIT_PER_MINUTE": "0",
 }

@@ -1,4 +1,4 @@
-"""The arrow – → queued: a ticket, its job and its outbox row, saved in one statement."""
+"""The arrow – → queued: a ticket, its job, its outbox row and the limits that may refuse them, in one statement."""
 
 from __future__ import annotations
 
@@ -6,13 +6,31 @@ from dataclasses import dataclass
 from typing import Any, LiteralString
 
 from shared.db import Connection
+from shared.lane import LEVEL
 
-TICKET: LiteralString = """
+# The customer's window is touched only by a request that everything else lets pass, and guarded by its oldest entry:
+# of two requests for the last place, the second waits for the first and then finds the window full.
+TICKET: LiteralString = (
+    """
 WITH asker AS (
     SELECT customer_id, workspace_id FROM customers WHERE customer_id = %(customer_id)s
+), waiting AS (
+    SELECT count(*) AS jobs FROM (SELECT FROM jobs WHERE state = 'queued' LIMIT %(queue_max)s::integer + 1) AS known
+    WHERE %(queue_max)s > 0
+), window_ AS (
+    INSERT INTO rate_windows AS kept (customer_id, accepted_at)
+    SELECT customer_id, ARRAY[clock_timestamp()] FROM asker, waiting
+    WHERE %(rate_limit)s > 0 AND (%(queue_max)s = 0 OR waiting.jobs < %(queue_max)s)
+    ON CONFLICT (customer_id) DO UPDATE SET accepted_at =
+        (kept.accepted_at || clock_timestamp())[greatest(1, cardinality(kept.accepted_at) - %(rate_limit)s + 2):]
+    WHERE cardinality(kept.accepted_at) < %(rate_limit)s
+       OR kept.accepted_at[cardinality(kept.accepted_at) - %(rate_limit)s + 1]
+          <= clock_timestamp() - interval '1 minute'
+    RETURNING customer_id
 ), ticket AS (
     INSERT INTO tickets (customer_id, workspace_id, subject, body, channel)
-    SELECT customer_id, workspace_id, %(subject)s, %(body)s, %(channel)s FROM asker
+    SELECT customer_id, workspace_id, %(subject)s, %(body)s, %(channel)s FROM asker, waiting
+    WHERE (%(queue_max)s = 0 OR waiting.jobs < %(queue_max)s) AND (%(rate_limit)s = 0 OR EXISTS (SELECT FROM window_))
     RETURNING ticket_id, customer_id, workspace_id
 ), job AS (
     INSERT INTO jobs (kind, queue, ticket_id, workspace_id, actor, max_attempts, deadline_s, endpoint, chat_calls_left,
@@ -25,24 +43,47 @@ WITH asker AS (
     INSERT INTO outbox (queue, purpose, job_id, delivery, due_at)
     SELECT queue, 'work', job_id, delivery, run_after FROM job
 )
-SELECT job_id, ticket_id, state,
-       (SELECT count(*) FROM (SELECT FROM jobs WHERE jobs.kind = %(kind)s AND jobs.state = 'queued' LIMIT 1000) ahead)
-           AS queued_ahead
-FROM job
-"""
+SELECT job.job_id, job.ticket_id, EXISTS (SELECT FROM asker) AS asker_exists,
+       (SELECT extract(epoch FROM accepted_at[greatest(1, cardinality(accepted_at) - %(rate_limit)s + 1)]
+                                  + interval '1 minute' - clock_timestamp())
+        FROM rate_windows WHERE customer_id = %(customer_id)s AND cardinality(accepted_at) >= %(rate_limit)s
+          AND %(rate_limit)s > 0)::float8 AS rate_wait_s,
+       (SELECT count(*) FROM (SELECT FROM jobs WHERE kind = %(kind)s AND state = 'queued' LIMIT 1000) AS ahead)
+           AS queued_ahead,
+       (SELECT count(*) FROM jobs WHERE kind = %(kind)s AND state = 'running') AS running,
+       (SELECT count(*) FROM jobs WHERE finished_at > now() - interval '1 minute' AND kind = %(kind)s)
+           AS finished_last_minute,
+       %(queue_max)s > 0 AND (SELECT jobs FROM waiting) >= %(queue_max)s AS queue_is_full,
+       lane.calls AS lane_calls, lane.paused_s AS lane_paused_s
+FROM ("""
+    + LEVEL
+    + ") AS lane LEFT JOIN job ON true"
+)
 
 
 @dataclass(frozen=True)
-class Submitted:
-    """What the caller is told: the ids, and how many queued jobs of the kind stood before this one (≤ 1,000)."""
+class Submission:
+    """What came of it: ids (None when refused), and all that tells why, or how long the job will wait.
 
-    job_id: int
-    ticket_id: int
-    state: str
+    `rate_wait_s`: seconds until the customer's window has a place again, if it was full before. `queued_ahead`: queued
+    jobs of the kind that stood before this one (≤ 1,000). `lane_calls`, `lane_paused_s`: the chat quota.
+    """
+
+    job_id: int | None
+    ticket_id: int | None
+    asker_exists: bool
+    rate_wait_s: float | None
     queued_ahead: int
+    running: int
+    finished_last_minute: int
+    queue_is_full: bool
+    lane_calls: float
+    lane_paused_s: float
 
 
-async def ticket(connection: Connection, params: dict[str, Any]) -> Submitted | None:
-    """Save a ticket with its job; None when the customer does not exist (nothing is saved then)."""
+async def ticket(connection: Connection, params: dict[str, Any]) -> Submission:
+    """Save a ticket with its job, or find out what stands against it; nothing is saved then."""
     row = await (await connection.execute(TICKET, params)).fetchone()
-    return Submitted(**row) if row else None
+    if row is None:
+        raise RuntimeError("the lane has no row")
+    return Submission(**{name: row[name] for name in Submission.__dataclass_fields__})

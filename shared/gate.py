@@ -1,0 +1,159 @@
+"""The gate before the provider: every call passes the breaker of its endpoint, a chat call also the lane."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from shared.breaker import Breaker, Entry
+from shared.errors import (
+    BreakerOpen,
+    DatabaseUnavailable,
+    Final,
+    LaneBusy,
+    Misconfigured,
+    ProviderError,
+    Throttled,
+)
+from shared.hints import Remaining
+from shared.kinds.kind import Endpoint
+from shared.lane import PATIENCE_S, Lane
+from shared.log import logger
+from shared.provider import Chat, Provider, Reply
+from shared.retry import backoff_s
+
+log = logger("gate")
+
+T = TypeVar("T")
+
+SHORTEST_WAIT_S = 0.02
+
+
+class Caller(Protocol):
+    """The run on whose behalf a call is made."""
+
+    async def check(self) -> None:
+        """Raise when no new call may be made."""
+
+    async def pause(self, seconds: float) -> None:
+        """Sleep, not counted as running time."""
+
+    async def patiently(self, action: Callable[[], Awaitable[T]]) -> T:
+        """Do it, again while the database is away."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What calls pass through. `hint_base_s` and `hint_cap_s` make the back-off where a refusal gave no hint."""
+
+    provider: Provider
+    lane: Lane
+    breakers: Mapping[Endpoint, Breaker]
+    hint_base_s: float
+    hint_cap_s: float
+
+    async def chat(self, caller: Caller, ask: Chat, *, request_id: str) -> Reply:
+        """One answer.
+
+        Raises LaneBusy or BreakerOpen when waiting a little did not help, and ProviderError.
+        """
+        cost = ask.estimated_tokens
+        patience = Patience()
+        refusals = 0
+        while True:
+            await self._permit(caller, cost, patience)
+            began = time.monotonic()
+            try:
+                reply = await self._call(
+                    caller, "chat", lambda: self.provider.chat(ask, request_id=request_id), patience
+                )
+            except BreakerOpen:
+                await noted(self.lane.give_back(cost))
+                raise
+            except Throttled as exc:
+                refusals += 1
+                await self._refused(caller, exc, refusals, patience)
+                continue
+            await noted(self.lane.settle(cost, reply.tokens, reply.remaining, took_s=time.monotonic() - began))
+            return reply
+
+    async def embed(self, caller: Caller, text: str, *, dimensions: int, request_id: str) -> list[float]:
+        """One embedding; not part of the chat quota. Raises BreakerOpen and ProviderError."""
+
+        async def call() -> tuple[list[float], Remaining]:
+            return await self.provider.embed(text, dimensions=dimensions, request_id=request_id)
+
+        vector, _ = await self._call(caller, "embeddings", call, Patience())
+        return vector
+
+    async def _permit(self, caller: Caller, cost: int, patience: Patience) -> None:
+        while True:
+            permit = await caller.patiently(lambda: self.lane.take(cost))
+            if permit.is_granted:
+                return
+            if permit.wait_s > patience.left_s:
+                raise LaneBusy("The provider's quota is used up for now.", retry_after_s=permit.wait_s)
+            await caller.pause(max(SHORTEST_WAIT_S, permit.wait_s))
+
+    async def _refused(self, caller: Caller, refusal: Throttled, refusals: int, patience: Patience) -> None:
+        """A 429 pauses the lane for everybody; a short pause is waited for here, a long one elsewhere."""
+        hint_s = refusal.retry_after_s
+        if hint_s is None:
+            hint_s = backoff_s(refusals, base_s=self.hint_base_s, cap_s=self.hint_cap_s)
+        wait_s = await caller.patiently(lambda: self.lane.pause(hint_s))
+        if wait_s > patience.left_s:
+            raise Throttled(refusal.message, retry_after_s=wait_s) from refusal
+
+    async def _call(
+        self, caller: Caller, endpoint: Endpoint, call: Callable[[], Awaitable[T]], patience: Patience
+    ) -> T:
+        breaker, call_id = self.breakers[endpoint], uuid.uuid4()
+        await caller.check()
+        entry = await self._enter(caller, breaker, call_id, patience)
+        try:
+            answer = await call()
+        except (Throttled, Final):
+            await noted(breaker.succeeded(call_id, entry))  # it is up, whatever it thinks of this call
+            raise
+        except ProviderError as exc:
+            is_setup = isinstance(exc, Misconfigured)
+            reason = f"{exc.code}: {exc.message}"
+            await noted(breaker.failed(call_id, entry, reason, at_once=is_setup))
+            if entry.is_trial and not is_setup:
+                # A trial costs no attempt: the breaker knew better and let it through all the same.
+                raise BreakerOpen(exc.message, code=exc.code, retry_after_s=breaker.cool_down_s) from exc
+            raise
+        await noted(breaker.succeeded(call_id, entry))
+        return answer
+
+    async def _enter(self, caller: Caller, breaker: Breaker, call_id: uuid.UUID, patience: Patience) -> Entry:
+        while True:
+            entry = await caller.patiently(lambda: breaker.enter(call_id))
+            if entry.may_call:
+                return entry
+            if entry.is_open or patience.left_s <= 0:
+                why = entry.reason or f"The provider's {breaker.endpoint} endpoint has to prove itself first."
+                raise BreakerOpen(why, retry_after_s=entry.wait_s)
+            await caller.pause(entry.wait_s)
+
+
+async def noted(note: Awaitable[object]) -> None:
+    """Leave a note for the other callers; an answer that is paid for is not lost for want of it."""
+    try:
+        await note
+    except DatabaseUnavailable:
+        log.warning("the database is away: the shared lane was not told of a call's result")
+
+
+class Patience:
+    """The little time that one call may spend on waiting."""
+
+    def __init__(self) -> None:
+        self._until = time.monotonic() + PATIENCE_S
+
+    @property
+    def left_s(self) -> float:
+        return self._until - time.monotonic()

@@ -1,0 +1,179 @@
+"""The lane: the provider's chat quota, shared by all instances through one row.
+
+Two buckets, calls and tokens, that refill all the time. A permit takes from both just before a call; the relay
+announces only as many jobs as the forecast can serve. Clocks are read after the row's lock is held
+(`clock_timestamp()`, never `now()`), so that a statement that waited does not grant the same refill twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import LiteralString
+
+from shared.db import Database
+from shared.hints import Remaining
+
+UNLIMITED = 1e9
+FORECAST_S = 2.5  # how far ahead jobs are announced, so that workers never wait for the relay
+PATIENCE_S = 2.0  # how long a run waits for a permit before it gives its job back
+
+# Both levels as they are at `clock_timestamp()`; %(…)s are the Limits.
+CALLS_NOW: LiteralString = """
+least(%(burst)s, calls + %(calls_per_s)s * extract(epoch FROM greatest(at, clock_timestamp()) - at))
+"""
+TOKENS_NOW: LiteralString = """
+least(%(token_burst)s, tokens + %(tokens_per_s)s * extract(epoch FROM greatest(at, clock_timestamp()) - at))
+"""
+_PAUSED_S: LiteralString = """
+greatest(0, coalesce(extract(epoch FROM paused_until - clock_timestamp()), 0))
+"""
+
+# Calls that can be made within the forecast, by both buckets.
+FORECAST: LiteralString = (
+    "SELECT least("
+    + CALLS_NOW
+    + "+ %(calls_per_s)s * greatest(0, %(forecast_s)s - "
+    + _PAUSED_S
+    + "), ("
+    + TOKENS_NOW
+    + "+ %(tokens_per_s)s * greatest(0, %(forecast_s)s - "
+    + _PAUSED_S
+    + ")) / greatest(mean_tokens, 1)) AS calls, "
+    + _PAUSED_S
+    + " AS paused_s FROM provider_lane WHERE name = 'chat'"
+)
+
+TAKE: LiteralString = (
+    """
+WITH permit AS (
+    UPDATE provider_lane SET calls ="""
+    + CALLS_NOW
+    + "- 1, tokens ="
+    + TOKENS_NOW
+    + """- %(cost)s, mean_tokens = CASE mean_tokens WHEN 0 THEN %(cost)s ELSE 0.9 * mean_tokens + 0.1 * %(cost)s END,
+        at = greatest(at, clock_timestamp())
+    WHERE name = 'chat' AND (paused_until IS NULL OR paused_until <= clock_timestamp())
+      AND"""
+    + CALLS_NOW
+    + ">= 1 AND"
+    + TOKENS_NOW
+    + """>= least(%(cost)s, %(token_burst)s)
+    RETURNING name
+)
+SELECT EXISTS (SELECT FROM permit) AS is_granted,
+       greatest("""
+    + _PAUSED_S
+    + ", (1 -"
+    + CALLS_NOW
+    + ") / %(calls_per_s)s, (least(%(cost)s, %(token_burst)s) -"
+    + TOKENS_NOW
+    + ") / %(tokens_per_s)s, 0)::float8 AS wait_s FROM provider_lane WHERE name = 'chat'"
+)
+
+# A call that was not made after all, or that took another number of tokens than was thought.
+SETTLE: LiteralString = """
+UPDATE provider_lane SET calls = calls + %(calls)s, tokens = tokens + %(tokens)s WHERE name = 'chat'
+"""
+
+# What the provider says is left counts only downwards, and only beyond what it can have refilled meanwhile.
+LOWER: LiteralString = (
+    """
+UPDATE provider_lane SET calls = least("""
+    + CALLS_NOW
+    + ", %(calls_left)s), tokens = least("
+    + TOKENS_NOW
+    + """, %(tokens_left)s), at = greatest(at, clock_timestamp())
+WHERE name = 'chat' AND ("""
+    + CALLS_NOW
+    + "> %(calls_left)s OR"
+    + TOKENS_NOW
+    + "> %(tokens_left)s)"
+)
+
+PAUSE: LiteralString = (
+    """
+UPDATE provider_lane SET calls = 0, tokens ="""
+    + TOKENS_NOW
+    + """, at = greatest(at, clock_timestamp()),
+    paused_until = greatest(paused_until, clock_timestamp() + %(pause_s)s * interval '1 second')
+WHERE name = 'chat'
+RETURNING extract(epoch FROM paused_until - clock_timestamp())::float8 AS wait_s
+"""
+)
+
+LEVEL: LiteralString = (
+    "SELECT ("
+    + CALLS_NOW
+    + ")::float8 AS calls, ("
+    + TOKENS_NOW
+    + ")::float8 AS tokens, CASE WHEN paused_until > clock_timestamp() THEN paused_until END AS paused_until, ("
+    + _PAUSED_S
+    + ")::float8 AS paused_s FROM provider_lane WHERE name = 'chat'"
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the provider lets through: bursts at once, and a steady rate a second."""
+
+    burst: float
+    calls_per_s: float
+    token_burst: float
+    tokens_per_s: float
+    forecast_s: float = FORECAST_S
+
+    @classmethod
+    def per_minute(cls, *, calls: int, burst: int | None, tokens: int) -> Limits:
+        """Limits a minute, 0 = none; `burst` None = as many as a minute's."""
+        return cls(
+            burst=(burst or calls) if calls else UNLIMITED,
+            calls_per_s=calls / 60 if calls else UNLIMITED,
+            token_burst=tokens or UNLIMITED,
+            tokens_per_s=tokens / 60 if tokens else UNLIMITED,
+        )
+
+
+@dataclass(frozen=True)
+class Permit:
+    """Whether one call may be made now; if not, in how many seconds it is worth asking again."""
+
+    is_granted: bool
+    wait_s: float
+
+
+@dataclass(frozen=True)
+class Lane:
+    """The shared row, seen with this app's limits. `pause_max_s`: no hint of the provider counts for longer."""
+
+    db: Database
+    limits: Limits
+    pause_max_s: float
+
+    async def take(self, cost: int) -> Permit:
+        """Ask for one call of about `cost` tokens."""
+        permit = await self.db.fetch_one(TAKE, asdict(self.limits) | {"cost": cost}, Permit)
+        if permit is None:
+            raise RuntimeError("the lane has no row")
+        return permit
+
+    async def give_back(self, cost: int) -> None:
+        """The call was not made."""
+        await self.db.execute(SETTLE, {"calls": 1, "tokens": cost})
+
+    async def settle(self, cost: int, used: int | None, left: Remaining, *, took_s: float) -> None:
+        """Correct the levels by the answer: tokens really used, and what the provider says is left."""
+        if used is not None and used != cost:
+            await self.db.execute(SETTLE, {"calls": 0, "tokens": cost - used})
+        refill_calls = 1 + self.limits.calls_per_s * (took_s + 1)
+        refill_tokens = cost + self.limits.tokens_per_s * (took_s + 1)
+        if left.requests is not None or left.tokens is not None:
+            bounds = {
+                "calls_left": UNLIMITED if left.requests is None else left.requests + refill_calls,
+                "tokens_left": UNLIMITED if left.tokens is None else left.tokens + refill_tokens,
+            }
+            await self.db.execute(LOWER, asdict(self.limits) | bounds)
+
+    async def pause(self, hint_s: float) -> float:
+        """The provider refused: nobody calls until the latest hint seen. Returns seconds until then."""
+        row = await self.db.fetch_dict(PAUSE, asdict(self.limits) | {"pause_s": min(hint_s, self.pause_max_s)})
+        return max(0.0, row["wait_s"]) if row else 0.0
