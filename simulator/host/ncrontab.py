@@ -25,14 +25,15 @@ class Schedule(ABC):
 
     @staticmethod
     def parse(text: str) -> "Schedule":
-        """Cron first, TimeSpan second. Raises ScheduleError, its cause the complaint about the cron."""
+        """Read cron first, TimeSpan second. Raises ScheduleError, which ends in the complaint about the cron."""
         try:
             return Cron(*read_cron(text))
         except CronError as complaint:
             if period := read_timespan(text):
                 return Interval(period)
             raise ScheduleError(
-                f"The schedule expression '{text}' was not recognized as a valid cron expression or timespan string."
+                f"The schedule expression '{text}' was not recognized as a valid cron expression"
+                f" or timespan string: {complaint}"
             ) from complaint
 
     @property
