@@ -7,7 +7,7 @@ import azure.functions as func
 from shared import log, openapi, requests, wiring
 from shared.errors import NotFound
 from shared.intake import Asked
-from shared.models import CustomerBody, JobQuery, Live, NewTicket, TicketQuery
+from shared.models import CustomerBody, Discard, JobQuery, Live, NewTicket, Redrive, TicketQuery
 from shared.replies import json_reply, replies, reply
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
@@ -38,11 +38,20 @@ async def work_ticket(msg: func.QueueMessage) -> None:
     await (await wiring.app()).worker.work(msg.get_body().decode())
 
 
+@app.timer_trigger("timer", schedule="%SWEEP_SCHEDULE%")
+async def sweep_jobs(timer: func.TimerRequest) -> None:
+    """Find what was lost: leases, messages, dead letters; delete what nobody needs."""
+    await (await wiring.app()).sweep.run_pass()
+
+
 @app.route("v1/jobs/{job_id}", methods=["GET"])
 @replies
 async def show_job(req: func.HttpRequest) -> func.HttpResponse:
     """One job: state, steps, history, result."""
-    job, ask_again_s = await (await wiring.app()).status.job(requests.job_id(req))
+    home = await wiring.app()
+    job, ask_again_s = await home.status.job(requests.job_id(req))
+    if ask_again_s is not None:
+        home.kick()
     return reply(200, job) if ask_again_s is None else reply(200, job, Retry_After=str(ask_again_s))
 
 
@@ -58,7 +67,7 @@ async def list_jobs(req: func.HttpRequest) -> func.HttpResponse:
 async def cancel_job(req: func.HttpRequest) -> func.HttpResponse:
     """Cancel a job that no worker has yet."""
     requests.no_body(req)
-    return reply(200, await (await wiring.app()).status.cancel(requests.job_id(req)))
+    return reply(200, await (await wiring.app()).decisions.cancel(requests.job_id(req)))
 
 
 @app.route("v1/jobs/{job_id}/retry", methods=["POST"])
@@ -67,9 +76,29 @@ async def retry_job(req: func.HttpRequest) -> func.HttpResponse:
     """Put a dead letter or a failed job back on the queue."""
     requests.no_body(req)
     home = await wiring.app()
-    job = await home.status.retry(requests.job_id(req))
+    job = await home.decisions.retry(requests.job_id(req))
     home.kick()
     return reply(200, job)
+
+
+@app.route("v1/jobs/{job_id}/discard", methods=["POST"])
+@replies
+async def discard_job(req: func.HttpRequest) -> func.HttpResponse:
+    """Throw a dead letter away."""
+    home = await wiring.app()
+    job = await home.decisions.discard(requests.job_id(req), requests.body(req, Discard))
+    home.kick()
+    return reply(200, job)
+
+
+@app.route("v1/dead-letters/retry", methods=["POST"])
+@replies
+async def retry_dead_letters(req: func.HttpRequest) -> func.HttpResponse:
+    """Put dead letters, or failed jobs, back on the queue by a filter."""
+    home = await wiring.app()
+    redriven = await home.decisions.retry_many(requests.optional_body(req, Redrive))
+    home.kick()
+    return reply(200, redriven)
 
 
 @app.route("v1/tickets/{ticket_id}", methods=["GET"])
@@ -99,7 +128,7 @@ async def put_customer(req: func.HttpRequest) -> func.HttpResponse:
 @replies
 async def show_queue(req: func.HttpRequest) -> func.HttpResponse:
     """The queue's numbers."""
-    return reply(200, await (await wiring.app()).status.queue())
+    return reply(200, await (await wiring.app()).overview.queue())
 
 
 @app.route("v1/health/live", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
@@ -113,7 +142,7 @@ async def health_live(req: func.HttpRequest) -> func.HttpResponse:
 @replies
 async def health_ready(req: func.HttpRequest) -> func.HttpResponse:
     """Whether tickets can be accepted."""
-    ready = await (await wiring.app()).status.ready()
+    ready = await (await wiring.app()).overview.ready()
     return reply(200 if ready.ready else 503, ready)
 
 

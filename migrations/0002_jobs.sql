@@ -39,15 +39,14 @@ CREATE TABLE jobs (
     result           jsonb,
 
     poison_message_id text,
-    poison_receipt    text,
     poison_put_at     timestamptz,
     discarded_by      text,
     discarded_at      timestamptz,
 
     CONSTRAINT state_is_known CHECK (state IN
         ('queued', 'running', 'waiting_for_approval', 'succeeded', 'failed', 'cancelled', 'dead_letter')),
-    CONSTRAINT running_has_a_lease CHECK ((state = 'running') =
-        (claim_id IS NOT NULL AND run_started_at IS NOT NULL AND locked_until IS NOT NULL)),
+    CONSTRAINT running_has_a_lease CHECK (
+        num_nonnulls(claim_id, run_started_at, locked_until) = CASE state WHEN 'running' THEN 3 ELSE 0 END),
     CONSTRAINT finished_has_a_time CHECK ((state IN ('succeeded', 'failed', 'cancelled', 'dead_letter')) =
         (finished_at IS NOT NULL)),
     CONSTRAINT succeeded_has_a_result CHECK ((state = 'succeeded') = (result IS NOT NULL)),

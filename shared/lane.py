@@ -8,6 +8,7 @@ announces only as many jobs as the forecast can serve. Clocks are read after the
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import LiteralString
 
 from shared.db import Database
@@ -142,6 +143,16 @@ class Permit:
 
 
 @dataclass(frozen=True)
+class Level:
+    """Calls and tokens that could be taken now, and until when nobody may (None: not paused)."""
+
+    calls: float
+    tokens: float
+    paused_until: datetime | None
+    paused_s: float
+
+
+@dataclass(frozen=True)
 class Lane:
     """The shared row, seen with this app's limits. `pause_max_s`: no hint of the provider counts for longer."""
 
@@ -155,6 +166,13 @@ class Lane:
         if permit is None:
             raise RuntimeError("the lane has no row")
         return permit
+
+    async def level(self) -> Level:
+        """How the lane stands now."""
+        level = await self.db.fetch_one(LEVEL, asdict(self.limits), Level)
+        if level is None:
+            raise RuntimeError("the lane has no row")
+        return level
 
     async def give_back(self, cost: int) -> None:
         """The call was not made."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -50,6 +51,28 @@ class PoisonMessage(BaseModel):
     error: dict[str, Any]
     dead_lettered_at: str
     request_id: str | None
+
+
+@dataclass(frozen=True)
+class StoredCopy:
+    """A message found on a poison queue. `is_plain`: not base64, which is how a person's own text looks, never ours."""
+
+    job_id: int
+    delivery: int
+    is_plain: bool
+
+    @classmethod
+    def read(cls, raw: str) -> StoredCopy | None:
+        """What job a stored text is about, under up to two layers of base64; None when it is no job at all."""
+        once = _decoded(raw)
+        for text, is_plain in ((raw, True), (once, False), (_decoded(once) if once else None, False)):
+            if text is not None:
+                try:
+                    message = WorkMessage.model_validate_json(text)
+                except ValidationError:
+                    continue
+                return cls(message.job_id, message.delivery, is_plain)
+        return None
 
 
 def encode(message: BaseModel) -> str:

@@ -54,6 +54,28 @@ class NewTicket(Sent):
     channel: Channel = "web_form"
 
 
+class Discard(Sent):
+    """Who throws the dead letter away."""
+
+    discarded_by: Annotated[
+        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(_without_nul)
+    ]
+
+
+class Redrive(Sent):
+    """Which dead letters (or failed jobs) to put back on the queue, oldest first."""
+
+    state: Literal["dead_letter", "failed"] = "dead_letter"
+    kind: Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,64}$")] | None = None
+    error_code: Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,64}$")] | None = None
+    limit: int = Field(default=100, ge=1, le=1000)
+
+
+class Redriven(Shown):
+    retried: int
+    remaining: int
+
+
 class CustomerBody(Sent):
     """A customer; its workspace exists as soon as a customer names it."""
 
@@ -172,6 +194,21 @@ class KindNumbers(Shown):
     oldest_queued_seconds: float
 
 
+class BreakerState(Shown):
+    state: Literal["closed", "open", "half_open"]
+    retry_at: Time | None
+
+
+class ProviderState(Shown):
+    """The AI provider as all instances see it."""
+
+    chat_rpm: int | None = Field(description="Chat calls a minute; null when no quota is set.")
+    calls_available: int | None
+    paused_until: Time | None
+    reason: str | None = Field(description="Why no call is made just now, in words.")
+    breakers: dict[str, BreakerState]
+
+
 class Queue(Shown):
     """The queue's numbers. An `oldest_queued_seconds` that grows without end means no worker, or too few."""
 
@@ -185,6 +222,7 @@ class Queue(Shown):
     oldest_queued_seconds: float
     outbox_pending: int
     outbox_oldest_seconds: float
+    provider: ProviderState
     kinds: dict[str, KindNumbers]
 
 

@@ -106,6 +106,23 @@ OPERATIONS = (
         parameters=_JOB_ID,
     ),
     Operation(
+        "post",
+        "/v1/jobs/{job_id}/discard",
+        "Throw a dead letter away",
+        {200: models.JobDetail},
+        takes=models.Discard,
+        problems=(404, 409, *_BODY_PROBLEMS),
+        parameters=_JOB_ID,
+    ),
+    Operation(
+        "post",
+        "/v1/dead-letters/retry",
+        "Put dead letters back on the queue by a filter",
+        {200: models.Redriven},
+        takes=models.Redrive,
+        problems=_BODY_PROBLEMS,
+    ),
+    Operation(
         "put",
         "/v1/customers/{customer_id}",
         "Create or replace a customer",

@@ -14,7 +14,6 @@ from psycopg.rows import class_row
 
 from shared.db import Database
 from shared.lane import FORECAST, Lane
-from shared.queues import PutReceipt
 
 Purpose = Literal["work", "poison"]
 
@@ -59,13 +58,15 @@ _ADMITTED: LiteralString = (
 """
 )
 
-_DUE: LiteralString = """
+_FREE: LiteralString = """
 WITH due AS (
     SELECT outbox_id, job_id, delivery, due_at FROM outbox
     WHERE queue = %(queue)s AND purpose = %(purpose)s AND due_at <= clock_timestamp()
       AND (claimed_until IS NULL OR claimed_until < clock_timestamp())
     ORDER BY due_at, job_id LIMIT %(limit)s
-    FOR UPDATE SKIP LOCKED
+"""
+
+_FITTING: LiteralString = """
 ), fitting AS (
     SELECT due.outbox_id, due.job_id, due.due_at, jobs.chat_calls_left, jobs.endpoint
     FROM due JOIN jobs ON jobs.job_id = due.job_id AND jobs.delivery = due.delivery
@@ -91,8 +92,23 @@ ORDER BY taken.due_at, taken.job_id
 # relays see the same snapshot and both fill the same room.
 ONE_FORECASTER: LiteralString = "SELECT pg_advisory_xact_lock(hashtext('larkfield.lane'))"
 
-TAKE_WORK: LiteralString = _DUE + _ADMITTED + _CLAIM
-TAKE_POISON: LiteralString = _DUE + "), admitted AS (SELECT outbox_id FROM fitting)" + _CLAIM
+_LOCKED: LiteralString = "FOR UPDATE SKIP LOCKED"
+
+TAKE_WORK: LiteralString = _FREE + _LOCKED + _FITTING + _ADMITTED + _CLAIM
+TAKE_POISON: LiteralString = _FREE + _LOCKED + _FITTING + "), admitted AS (SELECT outbox_id FROM fitting)" + _CLAIM
+
+# What could be on its queue by now: all that the lane would let through, and what a pass has taken and not finished.
+PENDING: LiteralString = (
+    _FREE
+    + _FITTING
+    + _ADMITTED
+    + """
+SELECT count(*) AS letters, coalesce(extract(epoch FROM clock_timestamp() - min(due_at)), 0)::float8 AS oldest_s
+FROM outbox WHERE outbox_id IN (SELECT outbox_id FROM admitted)
+   OR (queue = %(queue)s AND claimed_until IS NOT NULL)
+   OR (queue = %(queue)s AND purpose = 'poison' AND due_at <= clock_timestamp())
+"""
+)
 
 HELD: LiteralString = """
 SELECT EXISTS (SELECT FROM outbox WHERE queue = %(queue)s AND purpose = 'work' AND due_at <= clock_timestamp()
@@ -111,7 +127,7 @@ POISON_SENT: LiteralString = """
 WITH gone AS (
     DELETE FROM outbox WHERE outbox_id = %(outbox_id)s RETURNING job_id, delivery
 )
-UPDATE jobs SET poison_message_id = %(message_id)s, poison_receipt = %(pop_receipt)s, poison_put_at = clock_timestamp()
+UPDATE jobs SET poison_message_id = %(message_id)s, poison_put_at = clock_timestamp()
 FROM gone WHERE jobs.job_id = gone.job_id AND jobs.delivery = gone.delivery AND jobs.state = 'dead_letter'
 """
 
@@ -155,6 +171,14 @@ class Letter:
     traceparent: str | None
 
 
+@dataclass(frozen=True)
+class Pending:
+    """How many rows wait to be put, and for how long the oldest has, in seconds."""
+
+    letters: int
+    oldest_s: float
+
+
 async def take_work(db: Database, queue: str, lane: Lane, *, limit: int) -> list[Letter]:
     """Take up to `limit` due announcements for 10 s, in order, as many as the provider can serve soon.
 
@@ -165,6 +189,15 @@ async def take_work(db: Database, queue: str, lane: Lane, *, limit: int) -> list
         await cursor.execute(ONE_FORECASTER)
         await cursor.execute(TAKE_WORK, params)
         return await cursor.fetchall()
+
+
+async def pending(db: Database, queue: str, lane: Lane) -> Pending:
+    """What waits for a pass, not counting what the lane holds back (exact to 1,000)."""
+    params = asdict(lane.limits) | {"queue": queue, "purpose": "work", "limit": 1000, "counted": COUNTED[queue]}
+    found = await db.fetch_one(PENDING, params, Pending)
+    if found is None:
+        raise RuntimeError("an aggregate returned no row")
+    return found
 
 
 async def take_poison(db: Database, queue: str, *, limit: int) -> list[Letter]:
@@ -183,14 +216,9 @@ async def sent(db: Database, letters: list[Letter]) -> None:
     await db.execute(SENT, {"outbox_ids": [letter.outbox_id for letter in letters]})
 
 
-async def poison_sent(db: Database, letter: Letter, receipt: PutReceipt) -> None:
-    """The same for a dead letter; its message's id stays with the job, so that a retry can delete it."""
-    params = {
-        "outbox_id": letter.outbox_id,
-        "message_id": receipt.message_id,
-        "pop_receipt": receipt.pop_receipt,
-    }
-    await db.execute(POISON_SENT, params)
+async def poison_sent(db: Database, letter: Letter, message_id: str) -> None:
+    """The same for a dead letter; its message's id stays with the job, so that copies can be told from it."""
+    await db.execute(POISON_SENT, {"outbox_id": letter.outbox_id, "message_id": message_id})
 
 
 async def refused(db: Database, letter: Letter, error: str, *, wait_s: float) -> None:

@@ -1,30 +1,44 @@
-"""The kick: a pass started by whoever made work for it, in the background, so that nobody has to wait for a timer.
+"""The kicks: passes started by whoever made work for them, in the background, so that nobody waits for a timer.
 
-Nothing relies on a kick; the timer is the guarantee.
+A pass is due by what stands in Postgres, not by a timer: timers hang on a lease in the storage account, and fall
+silent for minutes when its holder goes away. Nothing relies on a kick either; each is the other's net.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import time
 from collections.abc import Awaitable, Callable
 
 from shared.log import logger
+from shared.relay import Relay
+from shared.sweep import Sweep
 
 log = logger("passes")
 
-KICK_LIMIT_S = 10.0
+RELAY_STAY_S = 1.5
+RELAY_LIMIT_S = 10.0
+SWEEP_EVERY_S = 3.0
 
 
 class Kick:
-    """Coalesces kicks: at most one pass at a time, and one more when a kick came while it was running."""
+    """Coalesces kicks: at most one pass at a time, and one more when a kick came while it was running.
 
-    def __init__(self, run_pass: Callable[[], Awaitable[None]]) -> None:
+    A pass is cut off after `limit_s`; of kicks within `every_s` after a pass, none starts another.
+    """
+
+    def __init__(self, run_pass: Callable[[], Awaitable[None]], *, limit_s: float, every_s: float = 0.0) -> None:
         self._run_pass = run_pass
+        self._limit_s = limit_s
+        self._every_s = every_s
         self._wanted = False
+        self._ended_at = float("-inf")
         self._task: asyncio.Task[None] | None = None
 
     def __call__(self) -> None:
+        if time.monotonic() - self._ended_at < self._every_s:
+            return
         self._wanted = True
         if self._task is None or self._task.done():
             # A fresh context: the pass is not part of the request that happened to start it.
@@ -35,11 +49,40 @@ class Kick:
         if self._task is not None:
             await self._task
 
+    async def stop(self) -> None:
+        """End the pass that is at work; what it did not get to is the next one's."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
     async def _run(self) -> None:
         while self._wanted:
             self._wanted = False
             try:
-                async with asyncio.timeout(KICK_LIMIT_S):
+                async with asyncio.timeout(self._limit_s):
                     await self._run_pass()
             except Exception:
                 log.exception("a kicked pass failed; the timer's pass will do its work")
+            self._ended_at = time.monotonic()
+
+
+class Kicks:
+    """Both passes of the app, to be kicked as one."""
+
+    def __init__(self, relay: Relay, sweep: Sweep) -> None:
+        self.relay = Kick(lambda: relay.run_pass(stay_s=RELAY_STAY_S), limit_s=RELAY_LIMIT_S)
+        self.sweep = Kick(sweep.run_pass, limit_s=sweep.longest_s, every_s=SWEEP_EVERY_S)
+
+    def __call__(self) -> None:
+        self.relay()
+        self.sweep()
+
+    async def settled(self) -> None:
+        """Wait until no kick is at work."""
+        await self.relay.settled()
+        await self.sweep.settled()
+
+    async def stop(self) -> None:
+        """End both."""
+        await self.relay.stop()
+        await self.sweep.stop()

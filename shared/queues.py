@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from azure.core.exceptions import AzureError, HttpResponseError, ResourceExistsError, ResourceNotFoundError
@@ -11,6 +13,8 @@ from azure.storage.queue.aio import QueueServiceClient
 from shared.errors import QueueUnavailable
 
 PUT_TIMEOUT_S = 4.0
+CALL_TIMEOUT_S = 4.0
+LARGEST_PAGE = 32  # what the service gives in one call
 NEVER = -1  # messages do not expire: the database decides when one has had its day
 
 
@@ -19,11 +23,28 @@ class QueueRefused(Exception):
 
 
 @dataclass(frozen=True)
-class PutReceipt:
-    """What names a message for its later deletion."""
+class Held:
+    """A message taken for a while; `text` is raw, as it is stored."""
 
     message_id: str
     pop_receipt: str
+    text: str
+
+
+@asynccontextmanager
+async def told(queue: str, within_s: float) -> AsyncIterator[None]:
+    """Turn the SDK's errors into QueueRefused (400, 413) or QueueUnavailable (all others, and no answer in time)."""
+    try:
+        async with asyncio.timeout(within_s):
+            yield
+    except (TimeoutError, OSError) as exc:
+        raise QueueUnavailable(f"queue {queue}: no answer within {within_s:.0f} s") from exc
+    except HttpResponseError as exc:
+        if exc.status_code in (400, 413):
+            raise QueueRefused(f"queue {queue} refused the message: {_code(exc)}") from exc
+        raise QueueUnavailable(f"queue {queue}: {_code(exc)}") from exc
+    except AzureError as exc:
+        raise QueueUnavailable(f"queue {queue}: {type(exc).__name__}") from exc
 
 
 class Queues:
@@ -40,23 +61,56 @@ class Queues:
             )
         )
 
-    async def put(self, queue: str, text: str) -> PutReceipt:
-        """Put `text` on `queue`, which is made when it is missing. Raises QueueRefused or QueueUnavailable."""
-        try:
-            async with asyncio.timeout(PUT_TIMEOUT_S):
-                try:
-                    return await self._put(queue, text)
-                except ResourceNotFoundError:
-                    await self._create(queue)
-                    return await self._put(queue, text)
-        except (TimeoutError, OSError) as exc:
-            raise QueueUnavailable(f"queue {queue}: no answer within {PUT_TIMEOUT_S:.0f} s") from exc
-        except HttpResponseError as exc:
-            if exc.status_code in (400, 413):
-                raise QueueRefused(f"queue {queue} refused the message: {_code(exc)}") from exc
-            raise QueueUnavailable(f"queue {queue}: {_code(exc)}") from exc
-        except AzureError as exc:
-            raise QueueUnavailable(f"queue {queue}: {type(exc).__name__}") from exc
+    async def put(self, queue: str, text: str) -> str:
+        """Put `text` on `queue`, which is made when it is missing; the message's id.
+
+        Raises QueueRefused, QueueUnavailable.
+        """
+        async with told(queue, PUT_TIMEOUT_S):
+            try:
+                return await self._put(queue, text)
+            except ResourceNotFoundError:
+                await self._create(queue)
+                return await self._put(queue, text)
+
+    async def length(self, queue: str) -> int:
+        """About how many messages the queue holds, hidden ones too; 0 for a queue that does not exist."""
+        async with told(queue, CALL_TIMEOUT_S):
+            try:
+                properties = await self._service.get_queue_client(queue).get_queue_properties()
+            except ResourceNotFoundError:
+                return 0
+            return int(properties.approximate_message_count or 0)
+
+    async def shows_nothing(self, queue: str) -> bool:
+        """Whether no message is visible on the queue."""
+        async with told(queue, CALL_TIMEOUT_S):
+            try:
+                return not await self._service.get_queue_client(queue).peek_messages(max_messages=1)
+            except ResourceNotFoundError:
+                return True
+
+    async def take(self, queue: str, *, hide_s: int) -> list[Held]:
+        """Up to 32 messages, hidden from others for `hide_s` seconds; [] when none is visible."""
+        async with told(queue, CALL_TIMEOUT_S):
+            pages = self._service.get_queue_client(queue).receive_messages(
+                messages_per_page=LARGEST_PAGE, visibility_timeout=hide_s, max_messages=LARGEST_PAGE
+            )
+            try:
+                return [Held(str(m.id), str(m.pop_receipt), str(m.content)) async for m in pages]
+            except ResourceNotFoundError:
+                return []
+
+    async def delete(self, queue: str, message_id: str, pop_receipt: str) -> bool:
+        """Delete a message; False when somebody else has taken it or it is gone."""
+        async with told(queue, CALL_TIMEOUT_S):
+            try:
+                await self._service.get_queue_client(queue).delete_message(message_id, pop_receipt)
+            except HttpResponseError as exc:
+                if exc.status_code in (400, 404):
+                    return False
+                raise
+            return True
 
     async def answers(self) -> bool:
         """Whether the queue service can be reached."""
@@ -70,9 +124,9 @@ class Queues:
     async def close(self) -> None:
         await self._service.close()
 
-    async def _put(self, queue: str, text: str) -> PutReceipt:
+    async def _put(self, queue: str, text: str) -> str:
         message = await self._service.get_queue_client(queue).send_message(text, time_to_live=NEVER)
-        return PutReceipt(str(message.id), str(message.pop_receipt))
+        return str(message.id)
 
     async def _create(self, queue: str) -> None:
         try:

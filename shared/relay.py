@@ -95,8 +95,8 @@ class Relay:
                 if purpose == "work":
                     await self.queues.put(self.names[queue], encode(work_message(letter)))
                 else:
-                    receipt = await self.queues.put(f"{self.names[queue]}-poison", encode(poison_message(letter)))
-                    await outbox.poison_sent(self.db, letter, receipt)
+                    message_id = await self.queues.put(f"{self.names[queue]}-poison", encode(poison_message(letter)))
+                    await outbox.poison_sent(self.db, letter, message_id)
             except QueueRefused as exc:
                 await self._refused(purpose, letter, str(exc))
                 return False

@@ -38,6 +38,12 @@ def body(req: func.HttpRequest, model: type[M]) -> M:
     return checked(model, _json_object(req, raw))
 
 
+def optional_body(req: func.HttpRequest, model: type[M]) -> M:
+    """The same for a model whose fields all have defaults: no body stands for all of them."""
+    raw = req.get_body()
+    return checked(model, _json_object(req, raw) if raw else {})
+
+
 def no_body(req: func.HttpRequest) -> None:
     """For calls that need no body: an empty object is as good as none."""
     raw = req.get_body()

@@ -12,12 +12,15 @@ import httpx
 from shared import breaker
 from shared.breaker import Breaker
 from shared.db import Database
+from shared.decisions import Decisions
 from shared.gate import Gate
 from shared.intake import Intake, Rules
 from shared.kinds import ticket
 from shared.kinds.kind import Endpoint, Kind
 from shared.lane import Lane, Limits
-from shared.passes import Kick
+from shared.overview import Overview
+from shared.passes import Kicks
+from shared.poison import Poison
 from shared.provider import Provider
 from shared.queues import Queues
 from shared.relay import Relay
@@ -25,12 +28,12 @@ from shared.runs import Heart
 from shared.settings import Settings
 from shared.shutdown import on_terminate
 from shared.status import Status
+from shared.sweep import Backoff, Sweep
 from shared.worker import Policy, Worker
 
 KINDS: dict[str, Kind] = {kind.name: kind for kind in (ticket.KIND,)}
 
 TIMER_STAY_S = 4.0  # a pass that stays lets coarse timers keep up with a backlog
-KICK_STAY_S = 1.5
 
 
 @dataclass(frozen=True)
@@ -42,15 +45,18 @@ class App:
     queues: Queues
     intake: Intake
     relay: Relay
+    sweep: Sweep
     worker: Worker
     status: Status
-    kick: Kick
+    decisions: Decisions
+    overview: Overview
+    kick: Kicks
     http: httpx.AsyncClient
 
     async def close(self) -> None:
         """Give back what the app holds, when the process or a test ends."""
         await self.worker.heart.drain(within_s=self.settings.drain_seconds)
-        await self.kick.settled()
+        await self.kick.stop()
         await self.http.aclose()
         await self.queues.close()
         await self.db.close()
@@ -88,8 +94,17 @@ async def build(settings: Settings, *, http: httpx.AsyncClient | None = None) ->
         key_ttl_s=3600 * settings.idempotency_ttl_hours,
         lane=limits,
     )
-    relay = Relay(db, queues, lane, {"tickets": settings.ticket_queue})
-    kick = Kick(lambda: relay.run_pass(stay_s=KICK_STAY_S))
+    names = {"tickets": settings.ticket_queue}
+    relay = Relay(db, queues, lane, names)
+    sweep = Sweep(
+        db,
+        queues,
+        Poison(db, queues, names),
+        names,
+        settings.job_lease_seconds,
+        Backoff(settings.retry_base_seconds, settings.retry_cap_seconds),
+    )
+    kick = Kicks(relay, sweep)
     heart = Heart(db, lease_s=settings.job_lease_seconds, after_beat=kick)
     policy = Policy(settings.retry_base_seconds, settings.retry_cap_seconds, settings.run_slice_seconds)
     return App(
@@ -98,8 +113,11 @@ async def build(settings: Settings, *, http: httpx.AsyncClient | None = None) ->
         queues=queues,
         intake=Intake(db, ticket.KIND, rules),
         relay=relay,
+        sweep=sweep,
         worker=Worker(db, gate, heart, KINDS, policy, kick),
-        status=Status(db, queues, KINDS),
+        status=Status(db, KINDS),
+        decisions=Decisions(db, KINDS),
+        overview=Overview(db, queues, lane),
         kick=kick,
         http=http,
     )

@@ -24,6 +24,8 @@ from simulator.stack.postgres import Postgres, throw_away_postgres
 from tests.front import Front
 from tests.stage import Mailroom
 
+pytest_plugins = ["tests.genuine.plugin"]
+
 EMPTY = """
 TRUNCATE customers, tickets, jobs, job_steps, job_runs, outbox, idempotency_keys, rate_windows RESTART IDENTITY CASCADE;
 UPDATE provider_lane SET calls = 'infinity', tokens = 'infinity', mean_tokens = 0, paused_until = NULL;

@@ -17,14 +17,17 @@ SAVED_STEPS: LiteralString = """
 
 CLAIM: LiteralString = (
     """
-WITH claimed AS (
+WITH before AS (
+    SELECT announced_at FROM jobs WHERE job_id = %(job_id)s
+), claimed AS (
     UPDATE jobs SET state = 'running', attempts = attempts + 1, run = run + 1, claim_id = %(claim_id)s,
         run_started_at = clock_timestamp(), locked_until = clock_timestamp() + %(lease_s)s * interval '1 second',
         started_at = coalesce(started_at, clock_timestamp()), announced_at = NULL, unclaimed = 0
     WHERE job_id = %(job_id)s AND delivery = %(delivery)s AND state = 'queued'
     RETURNING *
 ), history AS (
-    INSERT INTO job_runs (job_id, run, attempt) SELECT job_id, run, attempts FROM claimed
+    INSERT INTO job_runs (job_id, run, attempt, queue, announced_at)
+    SELECT job_id, run, attempts, queue, before.announced_at FROM claimed, before
 )
 SELECT job_id, run, kind, ticket_id, workspace_id, actor, input, attempts, max_attempts, deadline_s, ran_s,
        cancel_requested, request_id, traceparent,"""

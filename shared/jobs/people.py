@@ -13,10 +13,11 @@ WHERE job_id = %(job_id)s AND state IN ('queued', 'waiting_for_approval')
 RETURNING job_id, state
 """
 
-_AFRESH: LiteralString = """
+# What a job starts again with; its saved steps stay.
+AFRESH: LiteralString = """
     UPDATE jobs SET state = 'queued', delivery = delivery + 1, run_after = clock_timestamp(), finished_at = NULL,
         attempts = 0, ran_s = 0, losses = 0, unclaimed = 0, cancel_requested = false, announced_at = NULL,
-        poison_message_id = NULL, poison_receipt = NULL, poison_put_at = NULL,
+        poison_message_id = NULL, poison_put_at = NULL,
         discarded_by = NULL, discarded_at = NULL
 """
 
@@ -25,17 +26,19 @@ _ANNOUNCE: LiteralString = """
 ), announcement AS (
     INSERT INTO outbox (queue, purpose, job_id, delivery, due_at)
     SELECT queue, 'work', job_id, delivery, run_after FROM job
+), wanted AS (
+    UPDATE poison_passes SET is_wanted = true FROM job WHERE poison_passes.queue = job.queue
 )
 SELECT job_id, state FROM job
 """
 
 RETRY: LiteralString = (
-    "WITH job AS (" + _AFRESH + "WHERE job_id = %(job_id)s AND state IN ('dead_letter', 'failed')" + _ANNOUNCE
+    "WITH job AS (" + AFRESH + "WHERE job_id = %(job_id)s AND state IN ('dead_letter', 'failed')" + _ANNOUNCE
 )
 
 RETRY_BY_MESSAGE: LiteralString = (
     "WITH job AS ("
-    + _AFRESH
+    + AFRESH
     + "WHERE job_id = %(job_id)s AND state = 'dead_letter' AND delivery = %(delivery)s"
     + _ANNOUNCE
 )

@@ -21,7 +21,7 @@ ONE: LiteralString = (
     coalesce((SELECT jsonb_agg(jsonb_build_object('name', name, 'state', state, 'started_at', started_at,
                                                   'finished_at', finished_at, 'detail', detail) ORDER BY position)
               FROM job_steps WHERE job_steps.job_id = jobs.job_id), '[]') AS steps,
-    coalesce((SELECT jsonb_agg(to_jsonb(job_runs) - 'job_id' ORDER BY run)
+    coalesce((SELECT jsonb_agg(to_jsonb(job_runs) - '{job_id, queue, announced_at}'::text[] ORDER BY run)
               FROM job_runs WHERE job_runs.job_id = jobs.job_id), '[]') AS history
 FROM jobs WHERE job_id = %(job_id)s
 """
@@ -52,10 +52,6 @@ WITH waiting AS (
     SELECT kind, coalesce(queued, 0) AS queued, coalesce(ready, 0) AS ready, coalesce(running, 0) AS running,
            coalesce(extract(epoch FROM now() - oldest), 0)::float8 AS oldest_queued_seconds
     FROM waiting FULL JOIN working USING (kind)
-), unsent AS (
-    SELECT count(*) AS outbox_pending,
-           coalesce(extract(epoch FROM now() - min(due_at)), 0)::float8 AS outbox_oldest_seconds
-    FROM outbox WHERE due_at <= now()
 )
 SELECT coalesce(sum(queued), 0)::int AS queued, coalesce(sum(ready), 0)::int AS ready,
        coalesce(sum(running), 0)::int AS running,
@@ -64,7 +60,6 @@ SELECT coalesce(sum(queued), 0)::int AS queued, coalesce(sum(ready), 0)::int AS 
        (SELECT count(*) FROM jobs WHERE state = 'failed') AS failed,
        (SELECT count(*) FROM jobs WHERE finished_at > now() - interval '1 minute') AS finished_last_minute,
        coalesce(max(oldest_queued_seconds), 0) AS oldest_queued_seconds,
-       (SELECT outbox_pending FROM unsent), (SELECT outbox_oldest_seconds FROM unsent),
        coalesce(jsonb_object_agg(kind, to_jsonb(kinds) - 'kind') FILTER (WHERE kind IS NOT NULL), '{}') AS kinds
 FROM kinds
 """

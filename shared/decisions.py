@@ -1,0 +1,64 @@
+"""What people decide about jobs: cancel, retry, discard. Each says what came of it, also when somebody was faster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from shared import views
+from shared.db import Database
+from shared.errors import Conflict, NotFound
+from shared.jobs import dead_letters, people, reading
+from shared.kinds.kind import Kind
+from shared.log import logger
+from shared.models import Discard, JobDetail, Redrive, Redriven
+
+log = logger("decisions")
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """What deciding needs."""
+
+    db: Database
+    kinds: Mapping[str, Kind]
+
+    async def cancel(self, job_id: int) -> JobDetail:
+        """Cancel a job that no worker has. Raises NotFound, Conflict."""
+        if await people.cancel(self.db, job_id) is None:
+            raise await self._conflict(job_id, "only a queued job can be cancelled")
+        log.info("job %d: cancelled", job_id)
+        return await self._job(job_id)
+
+    async def retry(self, job_id: int) -> JobDetail:
+        """Put a dead letter or a failed job back on the queue with a fresh budget. Raises NotFound, Conflict."""
+        if await people.retry(self.db, job_id) is None:
+            raise await self._conflict(job_id, "only a dead letter or a failed job can be retried")
+        log.info("job %d: queued (retried by a person)", job_id)
+        return await self._job(job_id)
+
+    async def discard(self, job_id: int, body: Discard) -> JobDetail:
+        """Throw a dead letter away: it becomes failed and leaves the poison queue. Raises NotFound, Conflict."""
+        if await dead_letters.discard(self.db, job_id, body.discarded_by) is None:
+            raise await self._conflict(job_id, "only a dead letter can be discarded")
+        log.info("job %d: failed (discarded by a person)", job_id)
+        return await self._job(job_id)
+
+    async def retry_many(self, body: Redrive) -> Redriven:
+        """Put dead letters or failed jobs back on the queue by a filter."""
+        done = await dead_letters.retry_many(
+            self.db, state=body.state, kind=body.kind, error_code=body.error_code, limit=body.limit
+        )
+        for job_id in done.job_ids:
+            log.info("job %d: queued (retried by a person)", job_id)
+        return Redriven(retried=len(done.job_ids), remaining=done.remaining)
+
+    async def _job(self, job_id: int) -> JobDetail:
+        row = await reading.one(self.db, job_id)
+        if row is None:
+            raise NotFound(f"There is no job {job_id}.")
+        return views.job_detail(row, self.kinds.get(row.kind))
+
+    async def _conflict(self, job_id: int, rule: str) -> Conflict:
+        present = await self._job(job_id)
+        return Conflict(f"Job {job_id} is {views.in_words(present.state)}: {rule}.")

@@ -1,0 +1,68 @@
+"""How things are: the queue's numbers, the provider's state, readiness."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from dataclasses import dataclass
+
+from shared import breaker, outbox
+from shared.db import Database
+from shared.errors import DatabaseUnavailable
+from shared.jobs import reading
+from shared.lane import UNLIMITED, Lane
+from shared.models import BreakerState, ProviderState, Queue, Ready
+from shared.queues import Queues
+
+
+@dataclass(frozen=True)
+class Overview:
+    """What looking around needs."""
+
+    db: Database
+    queues: Queues
+    lane: Lane
+
+    async def queue(self) -> Queue:
+        """The queue's numbers, in a handful of statements that read only what is alive."""
+        numbers = await reading.numbers(self.db)
+        pending = [await outbox.pending(self.db, queue, self.lane) for queue in outbox.COUNTED]
+        waiting = {
+            "outbox_pending": sum(part.letters for part in pending),
+            "outbox_oldest_seconds": max(part.oldest_s for part in pending),
+        }
+        return Queue.model_validate(numbers | waiting | {"provider": await self.provider()})
+
+    async def provider(self) -> ProviderState:
+        """The chat quota and the breakers, and in words why no call is made just now."""
+        level, breakers = await self.lane.level(), await breaker.states(self.db)
+        has_quota = self.lane.limits.calls_per_s < UNLIMITED
+        reasons = [row["reason"] for row in breakers if row["reason"]]
+        if level.paused_until is not None:
+            reasons.append("The provider refused a call over its quota.")
+        return ProviderState(
+            chat_rpm=round(60 * self.lane.limits.calls_per_s) if has_quota else None,
+            calls_available=max(0, math.floor(level.calls)) if has_quota else None,
+            paused_until=level.paused_until,
+            reason=" ".join(reasons) or None,
+            breakers={row["endpoint"]: BreakerState(state=row["state"], retry_at=row["retry_at"]) for row in breakers},
+        )
+
+    async def ready(self) -> Ready:
+        """Ready means that tickets can be accepted: Postgres answers. The rest is shown."""
+        provider, queue = await asyncio.gather(self._provider_in_words(), self.queues.answers())
+        return Ready(
+            ready=provider is not None,
+            checks={
+                "database": "ok" if provider is not None else "unreachable",
+                "queue": "ok" if queue else "unreachable",
+                "provider": provider or "unknown",
+            },
+        )
+
+    async def _provider_in_words(self) -> str | None:
+        """What the shared rows say of the provider; None without a database."""
+        try:
+            return (await self.provider()).reason or "ok"
+        except DatabaseUnavailable:
+            return None

@@ -1,0 +1,132 @@
+"""The sweep: what was lost is found, what nobody needs is deleted. It reads first and writes only where it must."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from shared.cleaning import clean
+from shared.db import Database
+from shared.errors import DatabaseUnavailable, QueueUnavailable
+from shared.jobs import rescue
+from shared.log import logger
+from shared.poison import Poison
+from shared.queues import QueueRefused, Queues
+
+log = logger("sweep")
+
+BATCH = 50
+ASK_EVERY_S = 2.0
+UNCLAIMED_S = 30.0
+WATCHED_S = 10.0  # how long a process has to look on before it calls a message lost
+CLEAN_EVERY_S = 60.0
+
+
+@dataclass(frozen=True)
+class Backoff:
+    """For a job that lost its lease before, in seconds."""
+
+    base_s: float
+    cap_s: float
+
+
+class Watch:
+    """How long this process has looked on without a gap.
+
+    After an outage, or in a fresh process, live heartbeats have to come first: only who has watched for half a lease
+    may call a worker dead.
+    """
+
+    def __init__(self, gap_s: float) -> None:
+        self._gap_s = gap_s
+        self._since: float | None = None
+        self._last: float | None = None
+
+    def look(self) -> float:
+        """Note a successful look; seconds of unbroken looking so far."""
+        now = time.monotonic()
+        if self._since is None or self._last is None or now - self._last > self._gap_s:
+            self._since = now
+        self._last = now
+        return now - self._since
+
+
+@dataclass
+class Sweep:
+    """What a pass works with; `names` as in the relay."""
+
+    db: Database
+    queues: Queues
+    poison: Poison
+    names: Mapping[str, str]
+    lease_s: float
+    backoff: Backoff
+    watch: Watch = field(init=False)
+    cleaned_at: float = field(init=False, default=float("-inf"))
+
+    def __post_init__(self) -> None:
+        self.watch = Watch(self.lease_s / 2)
+
+    @property
+    def longest_s(self) -> float:
+        """What a pass may take, in seconds: it may have to watch for half a lease, and to clean after that."""
+        return self.lease_s + 60
+
+    async def run_pass(self) -> None:
+        """Leases, lost messages, poison queues, old rows; each part for itself. Two passes at once are harmless."""
+        for part in (self._leases, self._messages, self._poison, self._clean):
+            try:
+                await part()
+            except QueueUnavailable as exc:
+                log.warning("sweep: %s", exc)
+            except QueueRefused as exc:
+                log.error("sweep: %s", exc)
+            except DatabaseUnavailable:
+                log.warning("sweep: the database is away")
+                return
+
+    async def _leases(self) -> None:
+        """Judge leases that ran out, after having watched for half a lease; stays that long if it has to."""
+        ends = time.monotonic() + self.lease_s / 2 + 2 * ASK_EVERY_S
+        while True:
+            watched_s = self.watch.look()
+            leases = await rescue.leases(self.db)
+            if not leases.is_any:
+                return
+            if min(watched_s, leases.database_up_s) >= self.lease_s / 2:
+                await self._lose_all()
+                return
+            if time.monotonic() > ends:
+                return
+            await asyncio.sleep(min(ASK_EVERY_S, self.lease_s / 4))
+
+    async def _lose_all(self) -> None:
+        while lost := await rescue.lose(
+            self.db, lease_s=self.lease_s, base_s=self.backoff.base_s, cap_s=self.backoff.cap_s, limit=BATCH
+        ):
+            for job in lost:
+                log.info("job %d: %s (attempt %d), its worker went away", job.job_id, job.state, job.attempts)
+
+    async def _messages(self) -> None:
+        """Announce again what nobody claimed, when a look at the queue or a later claim says that it is lost."""
+        if self.watch.look() < min(WATCHED_S, self.lease_s / 3):
+            return
+        for queue, name in self.names.items():
+            if await rescue.any_silent(self.db, queue, patience_s=UNCLAIMED_S):
+                is_empty = await self.queues.shows_nothing(name)
+                while again := await rescue.announce_again(
+                    self.db, queue, queue_is_empty=is_empty, patience_s=UNCLAIMED_S, limit=BATCH
+                ):
+                    for job in again:
+                        log.info("job %d: queued, announced again (lost %d times)", job.job_id, job.unclaimed)
+
+    async def _poison(self) -> None:
+        for queue in self.names:
+            await self.poison.run_pass(queue)
+
+    async def _clean(self) -> None:
+        if time.monotonic() - self.cleaned_at >= CLEAN_EVERY_S:
+            self.cleaned_at = time.monotonic()
+            await clean(self.db)
