@@ -5,11 +5,14 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-MAX_INTEGER = 2**63 - 1
+from shared.names import MAX_ID
+
+NO_DELIVERY = 0  # no row has it
+MAX_DELIVERY = 2**31 - 1
 
 
 class UnreadableMessage(ValueError):
@@ -21,9 +24,14 @@ class WorkMessage(BaseModel):
 
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
 
-    job_id: Annotated[int, Field(ge=1, le=MAX_INTEGER)]
-    delivery: Annotated[int, Field(ge=0, le=2**31 - 1)]
+    job_id: int
+    delivery: int = NO_DELIVERY
     traceparent: str | None = None
+
+    @property
+    def can_fit(self) -> bool:
+        """Whether a row can have these numbers at all."""
+        return 1 <= self.job_id <= MAX_ID and 1 <= self.delivery <= MAX_DELIVERY
 
     @classmethod
     def read(cls, text: str) -> WorkMessage:
@@ -36,7 +44,7 @@ class WorkMessage(BaseModel):
                 except ValidationError:
                     continue
         raise UnreadableMessage(
-            f"not a message of ours ({len(text)} characters): a JSON object with job_id and delivery"
+            f"not a message of ours ({len(text)} characters): a JSON object with a whole number job_id"
         )
 
 
@@ -71,13 +79,14 @@ class StoredCopy:
                     message = WorkMessage.model_validate_json(text)
                 except ValidationError:
                     continue
-                return cls(message.job_id, message.delivery, is_plain)
+                return cls(message.job_id, message.delivery, is_plain) if message.can_fit else None
         return None
 
 
-def encode(message: BaseModel) -> str:
-    """The text as it is put on the queue."""
-    return base64.b64encode(message.model_dump_json(exclude_none=True).encode()).decode()
+def encode(message: WorkMessage | PoisonMessage) -> str:
+    """The text as it is put on the queue. What a hint does not say it leaves out; a dead letter has all its keys."""
+    text = message.model_dump_json(exclude_none=isinstance(message, WorkMessage))
+    return base64.b64encode(text.encode()).decode()
 
 
 def _decoded(text: str) -> str | None:

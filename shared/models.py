@@ -13,9 +13,14 @@ Team = Literal["billing", "login", "shipping", "account", "other"]
 Channel = Literal["email", "web_form", "chat", "phone"]
 
 
-def _without_nul(text: str) -> str:
+def _storable(text: str) -> str:
+    """Postgres keeps UTF-8 without NUL; half a surrogate pair is legal in JSON and in Python, but not in UTF-8."""
     if "\x00" in text:
         raise ValueError("must not contain the character NUL")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("must not contain half of a surrogate pair") from None
     return text
 
 
@@ -23,7 +28,7 @@ def _utc(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-Text = Annotated[str, AfterValidator(_without_nul)]
+Text = Annotated[str, AfterValidator(_storable)]
 Time = Annotated[datetime, PlainSerializer(_utc, return_type=str, when_used="json")]
 CustomerId = Annotated[str, StringConstraints(pattern=r"^C-[0-9]{4,5}$"), Field(examples=["C-0022"])]
 WorkspaceId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]{1,64}$"), Field(examples=["team_42"])]
@@ -48,7 +53,7 @@ class NewTicket(Sent):
     subject: Annotated[
         str,
         StringConstraints(strip_whitespace=True, min_length=1, max_length=120),
-        AfterValidator(_without_nul),
+        AfterValidator(_storable),
     ] = Field(examples=["Charged twice"])
     body: Annotated[Text, Field(max_length=5000)] = Field(default="", examples=["Two payments for one order."])
     channel: Channel = "web_form"
@@ -58,7 +63,7 @@ class Discard(Sent):
     """Who throws the dead letter away."""
 
     discarded_by: Annotated[
-        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(_without_nul)
+        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(_storable)
     ]
 
 
@@ -82,7 +87,7 @@ class CustomerBody(Sent):
     name: Annotated[
         str,
         StringConstraints(strip_whitespace=True, min_length=1, max_length=200),
-        AfterValidator(_without_nul),
+        AfterValidator(_storable),
     ]
     workspace_id: WorkspaceId
 

@@ -27,7 +27,7 @@ class Settings(BaseModel):
 
     database_url: str = Field(min_length=1, repr=False)
     database_pool_size: Count = 10
-    jobs_queue: str = Field(min_length=1, repr=False, validation_alias="JobsQueue")
+    jobs_queue: str = Field(min_length=1, repr=False, alias="JobsQueue")
 
     ticket_queue: QueueName = "tickets"
 
@@ -60,8 +60,11 @@ class Settings(BaseModel):
         """Map DATABASE_URL to database_url; an empty value counts as not set, as in the Functions host."""
         if not isinstance(environment, Mapping):
             return environment
-        upper = {name.upper(): name for name, field in cls.model_fields.items() if field.validation_alias is None}
-        return {upper.get(key, key): value for key, value in environment.items() if value != ""}
+        fields = {
+            (field.alias or name).upper(): field.alias or name  # Windows knows no case
+            for name, field in cls.model_fields.items()
+        }
+        return {fields.get(key.upper(), key): value for key, value in environment.items() if value != ""}
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -69,7 +72,7 @@ class Settings(BaseModel):
         try:
             return cls.model_validate(dict(os.environ if environment is None else environment))
         except ValidationError as exc:
-            names = {name: field.validation_alias or name.upper() for name, field in cls.model_fields.items()}
+            names = {name: field.alias or name.upper() for name, field in cls.model_fields.items()}
             problems = [
                 f"{names.get(str(error['loc'][0]), error['loc'][0]) if error['loc'] else 'settings'}: {error['msg']}"
                 for error in exc.errors(include_input=False, include_url=False)

@@ -67,6 +67,9 @@ class Worker:
         120 s, and whatever a step raised that nobody expected: in each case the host counts a failed delivery.
         """
         message = WorkMessage.read(text)
+        if not message.can_fit:
+            log.warning("job %d: unknown, message dropped", message.job_id)
+            return
         if self.heart.closing:
             raise ShuttingDown("the worker is shutting down")
         asked_at = time.monotonic()
