@@ -98,3 +98,24 @@ def test_log_tail_when_the_file_comes_later_then_it_tells_all_of_it(tmp_path: Pa
     assert tail.new_lines() == []
     log.write_text("hello\n")
     assert tail.new_lines() == ["provider | hello"]
+
+
+def test_log_tail_leaves_out_timer_runs_that_go_well(tmp_path: Path) -> None:
+    log = tmp_path / "functions.log"
+    tail = LogTail("functions", log)
+    log.write_text(
+        "Executing 'Functions.relay' (Reason='Timer fired at 2026-05-04T10:00:00+00:00', Id=1a-2b)\n"
+        "Executing 'Functions.sweep' (Reason='Timer fired at 2026-05-04T10:00:00+00:00', Id=3c-4d)\n"
+        "Executing 'Functions.work' (Reason='New queue message detected on 'tickets'.', Id=5e-6f)\n"
+        "job 1: succeeded (attempt 1)\n"
+        "Executed 'Functions.relay' (Succeeded, Id=1a-2b, Duration=9ms)\n"
+        "Executed 'Functions.work' (Succeeded, Id=5e-6f, Duration=900ms)\n"
+        "Executed 'Functions.sweep' (Failed, Id=3c-4d, Duration=9ms)\n"
+    )
+
+    assert tail.new_lines() == [
+        "functions | Executing 'Functions.work' (Reason='New queue message detected on 'tickets'.', Id=5e-6f)",
+        "functions | job 1: succeeded (attempt 1)",
+        "functions | Executed 'Functions.work' (Succeeded, Id=5e-6f, Duration=900ms)",
+        "functions | Executed 'Functions.sweep' (Failed, Id=3c-4d, Duration=9ms)",
+    ]
