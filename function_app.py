@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import azure.functions as func
 
-from shared import log, openapi, requests, wiring
+from shared import log, wiring
+from shared.api import openapi, requests
+from shared.api.models import CustomerBody, Discard, JobQuery, Live, NewTicket, Redrive, TicketQuery
+from shared.api.replies import json_reply, replies, reply
 from shared.errors import NotFound
 from shared.intake import Asked
-from shared.models import CustomerBody, Discard, JobQuery, Live, NewTicket, Redrive, TicketQuery
-from shared.replies import json_reply, replies, reply
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shared import views
+from shared.api import views
+from shared.api.models import Discard, JobDetail, Redrive, Redriven
 from shared.db import Database
 from shared.errors import Conflict, NotFound
 from shared.jobs import dead_letters, people, reading
 from shared.kinds.kind import Kind
 from shared.log import logger
-from shared.models import Discard, JobDetail, Redrive, Redriven
 
 log = logger("decisions")
 

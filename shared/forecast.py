@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from shared.jobs.submit import Submission
-from shared.lane import UNLIMITED, Limits
+from shared.provider.lane import UNLIMITED, Limits
 
 LONGEST_RETRY_S = 300
 

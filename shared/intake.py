@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from shared import forecast, idempotency
+from shared.api.models import Accepted, NewTicket
 from shared.db import Connection, Database
 from shared.errors import NotFound, QueueFull, RateLimited
 from shared.idempotency import Key, SingleFlight
 from shared.jobs import submit
 from shared.jobs.submit import Submission
 from shared.kinds.kind import Kind
-from shared.lane import Limits
 from shared.log import logger
-from shared.models import Accepted, NewTicket
 from shared.names import ticket_name
+from shared.provider.lane import Limits
 
 log = logger("intake")
 

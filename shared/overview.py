@@ -6,13 +6,14 @@ import asyncio
 import math
 from dataclasses import dataclass
 
-from shared import breaker, outbox
+from shared.api.models import BreakerState, ProviderState, Queue, Ready
 from shared.db import Database
 from shared.errors import DatabaseUnavailable
 from shared.jobs import reading
-from shared.lane import UNLIMITED, Lane
-from shared.models import BreakerState, ProviderState, Queue, Ready
-from shared.queues import Queues
+from shared.provider import breaker
+from shared.provider.lane import UNLIMITED, Lane
+from shared.queues import outbox
+from shared.queues.storage import Queues
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,15 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shared import outbox
 from shared.db import Database
 from shared.errors import DatabaseUnavailable, QueueUnavailable
-from shared.lane import Lane
 from shared.log import logger
-from shared.messages import PoisonMessage, WorkMessage, encode
 from shared.names import ticket_name
-from shared.outbox import Letter, Purpose
-from shared.queues import QueueRefused, Queues
+from shared.provider.lane import Lane
+from shared.queues import outbox
+from shared.queues.messages import PoisonMessage, WorkMessage, encode
+from shared.queues.outbox import Letter, Purpose
+from shared.queues.storage import QueueRefused, Queues
 from shared.retry import backoff_s
 
 log = logger("relay")

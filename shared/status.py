@@ -6,14 +6,15 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from shared import tickets, views
+from shared import tickets
+from shared.api import views
+from shared.api.models import Customer, CustomerBody, JobDetail, JobPage, JobQuery, Ticket, TicketPage, TicketQuery
 from shared.db import Database
 from shared.errors import FieldProblem, InvalidInput, NotFound
 from shared.jobs import reading
 from shared.jobs.reading import JobWay
 from shared.jobs.states import FINISHED
 from shared.kinds.kind import Kind
-from shared.models import Customer, CustomerBody, JobDetail, JobPage, JobQuery, Ticket, TicketPage, TicketQuery
 from shared.names import job_number, ticket_name, ticket_number
 
 LONGEST_POLL_S = 30

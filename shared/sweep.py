@@ -12,8 +12,8 @@ from shared.db import Database
 from shared.errors import DatabaseUnavailable, QueueUnavailable
 from shared.jobs import rescue
 from shared.log import logger
-from shared.poison import Poison
-from shared.queues import QueueRefused, Queues
+from shared.queues.poison import Poison
+from shared.queues.storage import QueueRefused, Queues
 
 log = logger("sweep")
 

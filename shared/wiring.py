@@ -9,22 +9,22 @@ from typing import get_args
 
 import httpx
 
-from shared import breaker
-from shared.breaker import Breaker
 from shared.db import Database
 from shared.decisions import Decisions
-from shared.gate import Gate
 from shared.intake import Intake, Rules
 from shared.kinds import ticket
-from shared.kinds.kind import Endpoint, Kind
-from shared.lane import Lane, Limits
+from shared.kinds.kind import Kind
 from shared.overview import Overview
 from shared.passes import Kicks
-from shared.poison import Poison
-from shared.provider import Provider
-from shared.queues import Queues
+from shared.provider import breaker
+from shared.provider.breaker import Breaker
+from shared.provider.client import Endpoint, Provider
+from shared.provider.gate import Gate
+from shared.provider.lane import Lane, Limits
+from shared.queues.poison import Poison
+from shared.queues.storage import Queues
 from shared.relay import Relay
-from shared.runs import Heart
+from shared.runs.run import Heart
 from shared.settings import Settings
 from shared.shutdown import on_terminate
 from shared.status import Status

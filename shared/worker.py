@@ -10,16 +10,17 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from shared.db import Database, insist
-from shared.desk import WorkDesk
-from shared.gate import Gate
 from shared.jobs import claim as claims
 from shared.jobs import leave, people
 from shared.jobs.leave import Left
 from shared.jobs.states import JobError
 from shared.kinds.kind import Kind, Step
 from shared.log import logger
-from shared.messages import WorkMessage
-from shared.outcomes import (
+from shared.provider.gate import Gate
+from shared.queues.messages import WorkMessage
+from shared.retry import backoff_s
+from shared.runs.desk import WorkDesk
+from shared.runs.outcomes import (
     Cancelled,
     Crashed,
     Failed,
@@ -30,8 +31,7 @@ from shared.outcomes import (
     Succeeded,
     outcome_of,
 )
-from shared.retry import backoff_s
-from shared.runs import PATIENCE_S, Heart, Run, Stopped
+from shared.runs.run import PATIENCE_S, Heart, Run, Stopped
 
 log = logger("worker")
 

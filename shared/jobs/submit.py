@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, LiteralString
 
 from shared.db import Connection
-from shared.lane import LEVEL
+from shared.provider.lane import LEVEL
 
 # The customer's window is touched only by a request that everything else lets pass, and guarded by its oldest entry:
 # of two requests for the last place, the second waits for the first and then finds the window full.

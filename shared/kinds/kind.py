@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Literal, LiteralString, Protocol
+from typing import Any, LiteralString, Protocol
 
 from shared.db import Database
 from shared.jobs.claim import Claim
-from shared.provider import Chat
+from shared.provider.client import Chat, Endpoint
 
-Endpoint = Literal["chat", "embeddings"]
 Outputs = dict[str, Any]
 
 

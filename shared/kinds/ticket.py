@@ -7,10 +7,10 @@ from typing import Any, Literal, LiteralString
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from shared import tickets
-from shared.answers import first_object
 from shared.errors import BadAnswer
 from shared.kinds.kind import Desk, Kind, Outputs, Step
-from shared.provider import Chat
+from shared.provider.answers import first_object
+from shared.provider.client import Chat
 from shared.tickets import TicketText
 
 EMBEDDING_SIZE = 384

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.answers import chat_text, first_object, only_vector, plain_text, tokens_used, vector
 from shared.errors import AnswerTruncated, BadAnswer, ContentFiltered
+from shared.provider.answers import chat_text, first_object, only_vector, plain_text, tokens_used, vector
 
 BILLING = {"category": "billing"}
 FENCE = "```"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.foreign_json import decoded, pick, storable
+from shared.provider.foreign_json import decoded, pick, storable
 
 
 @pytest.mark.parametrize("body", [b"", b"busy", b"{", b"\xff\xfe\xfd", b"[" * 100_000, b"1" * 5000])

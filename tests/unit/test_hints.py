@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.hints import Remaining, remaining, retry_after_s
+from shared.provider.hints import Remaining, remaining, retry_after_s
 
 NOW = datetime(2026, 10, 10, 12, 0, 0, tzinfo=UTC)
 IN_5_S = format_datetime(NOW + timedelta(seconds=5), usegmt=True)

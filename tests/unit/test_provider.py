@@ -22,8 +22,8 @@ from shared.errors import (
     TimedOut,
     Unavailable,
 )
-from shared.hints import Remaining
-from shared.provider import Chat, Provider, Reply
+from shared.provider.client import Chat, Provider, Reply
+from shared.provider.hints import Remaining
 
 KEY = "sk-live-0123456789abcdefghij"
 TICKET = "Subject: Where is my parcel?\n\nIt was due on Monday."

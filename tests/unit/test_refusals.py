@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.errors import ContentFiltered, Misconfigured, ProviderError, Refused, Throttled, Unavailable
-from shared.refusals import refusal
+from shared.provider.refusals import refusal
 
 NOW = datetime(2026, 10, 10, 12, 0, 0, tzinfo=UTC)
 KEY = "sk-live-0123456789abcdefghij"

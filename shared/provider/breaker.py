@@ -13,7 +13,7 @@ from typing import Any, LiteralString
 from uuid import UUID
 
 from shared.db import Database, Row
-from shared.kinds.kind import Endpoint
+from shared.provider.client import Endpoint
 
 COOL_DOWN_S = 5.0
 COOL_DOWN_CAP_S = 60.0

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from shared import models
+from shared.api import models
 
 TITLE = "Larkfield tickets"
 VERSION = "1.0"

@@ -12,11 +12,13 @@ from typing import Literal
 
 import httpx
 
-from shared.answers import chat_text, only_vector, tokens_used
 from shared.errors import BadAnswer, Misconfigured, TimedOut, Unavailable
-from shared.foreign_json import decoded
-from shared.hints import Remaining, remaining
-from shared.refusals import refusal
+from shared.provider.answers import chat_text, only_vector, tokens_used
+from shared.provider.foreign_json import decoded
+from shared.provider.hints import Remaining, remaining
+from shared.provider.refusals import refusal
+
+Endpoint = Literal["chat", "embeddings"]
 
 _LARGEST_ANSWER = 4 * 1024 * 1024  # bytes, unpacked
 

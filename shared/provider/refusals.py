@@ -8,8 +8,8 @@ from datetime import datetime
 import httpx
 
 from shared.errors import ContentFiltered, Misconfigured, ProviderError, Refused, Throttled, Unavailable
-from shared.foreign_json import decoded, pick
-from shared.hints import retry_after_s
+from shared.provider.foreign_json import decoded, pick
+from shared.provider.hints import retry_after_s
 
 _LONGEST_QUOTE = 200
 _ECHO_LENGTH = 20

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from shared.db import Database
 from shared.jobs import dead_letters, people
 from shared.log import logger
-from shared.messages import StoredCopy
-from shared.queues import Held, Queues
+from shared.queues.messages import StoredCopy
+from shared.queues.storage import Held, Queues
 
 log = logger("poison")
 

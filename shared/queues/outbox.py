@@ -13,7 +13,7 @@ from typing import Any, Literal, LiteralString
 from psycopg.rows import class_row
 
 from shared.db import Database
-from shared.lane import FORECAST, Lane
+from shared.provider.lane import FORECAST, Lane
 
 Purpose = Literal["work", "poison"]
 

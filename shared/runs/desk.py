@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shared.db import Database
-from shared.gate import Gate
 from shared.jobs.claim import Claim
 from shared.kinds.kind import Outputs
-from shared.provider import Chat
-from shared.runs import Run
+from shared.provider.client import Chat
+from shared.provider.gate import Gate
+from shared.runs.run import Run
 
 
 @dataclass

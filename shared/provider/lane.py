@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import LiteralString
 
 from shared.db import Database
-from shared.hints import Remaining
+from shared.provider.hints import Remaining
 
 UNLIMITED = 1e9
 FORECAST_S = 2.5  # how far ahead jobs are announced, so that workers never wait for the relay

@@ -8,7 +8,7 @@ from typing import Any
 from shared.errors import BreakerOpen, DatabaseUnavailable, Final, LaneBusy, Misconfigured, ProviderError, Throttled
 from shared.jobs import states
 from shared.jobs.states import JobError
-from shared.runs import Stopped
+from shared.runs.run import Stopped
 
 MISCONFIGURED_WAIT_S = 60.0  # the breaker makes one trial call a minute
 

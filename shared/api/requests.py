@@ -9,6 +9,7 @@ from typing import Any, NoReturn, TypeVar
 import azure.functions as func
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from shared.api.models import CustomerId
 from shared.errors import (
     FieldProblem,
     InvalidInput,
@@ -17,7 +18,6 @@ from shared.errors import (
     PayloadTooLarge,
     UnsupportedMediaType,
 )
-from shared.models import CustomerId
 from shared.names import job_number, ticket_number
 
 MAX_BODY_BYTES = 256 * 1024

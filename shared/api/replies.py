@@ -14,8 +14,8 @@ import azure.functions as func
 from pydantic import BaseModel
 
 from shared import db, log
+from shared.api.models import ErrorBody, Problem, ProblemField
 from shared.errors import AppError, Busy, InvalidInput
-from shared.models import ErrorBody, Problem, ProblemField
 
 Handler = Callable[[func.HttpRequest], Awaitable[func.HttpResponse]]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from shared.api.models import Job, JobDetail, Step, Ticket
 from shared.jobs.reading import JobRow, JobWay
 from shared.kinds.kind import Kind
-from shared.models import Job, JobDetail, Step, Ticket
 from shared.names import ticket_name
 from shared.tickets import TicketRow
 

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from shared.breaker import Breaker, Entry
 from shared.errors import (
     BreakerOpen,
     DatabaseUnavailable,
@@ -18,11 +17,11 @@ from shared.errors import (
     ProviderError,
     Throttled,
 )
-from shared.hints import Remaining
-from shared.kinds.kind import Endpoint
-from shared.lane import PATIENCE_S, Lane
 from shared.log import logger
-from shared.provider import Chat, Provider, Reply
+from shared.provider.breaker import Breaker, Entry
+from shared.provider.client import Chat, Endpoint, Provider, Reply
+from shared.provider.hints import Remaining
+from shared.provider.lane import PATIENCE_S, Lane
 from shared.retry import backoff_s
 
 log = logger("gate")

@@ -11,7 +11,7 @@ import re
 from typing import NoReturn
 
 from shared.errors import AnswerTruncated, BadAnswer, ContentFiltered
-from shared.foreign_json import decoded, pick, storable
+from shared.provider.foreign_json import decoded, pick, storable
 
 # A thought that never ends swallows the rest: an object inside it is not the answer.
 _THOUGHTS = re.compile(r"\A[\s\ufeff]*(?:<think>.*?(?:</think>|\Z)\s*)*", re.DOTALL)

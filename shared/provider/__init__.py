@@ -1,0 +1,1 @@
+"""The AI provider: the client of one call, and the gate of breaker and lane that every call passes."""
