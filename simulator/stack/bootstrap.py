@@ -24,7 +24,7 @@ def ensure_venv(requirements: Path) -> None:
         if not _works():
             _make_venv()
         if not stamp.exists() or stamp.read_text() != wanted:
-            pip = [str(VENV_PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+            pip = [str(VENV_PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
             run_step("Installing packages into .venv", [*pip, "-r", str(requirements)])
             stamp.write_text(wanted)
 

@@ -65,6 +65,7 @@ def _set_up(_: list[str]) -> int:
 def _run(_: list[str]) -> int:
     from simulator.stack.run import run
 
+    _set_up([])
     run(StackSettings.read(os.environ))
     return 0
 
@@ -77,10 +78,9 @@ def _reset(_: list[str]) -> int:
 
 
 def _test(arguments: list[str]) -> int:
-    from simulator.stack.azurite import ensure_azurite
     from simulator.stack.checks import pytest
 
-    ensure_azurite()
+    _set_up([])
     return pytest(arguments)
 
 
