@@ -26,8 +26,12 @@ from tests.stage import Mailroom
 
 pytest_plugins = ["tests.genuine.plugin"]
 
+# DELETE and not TRUNCATE, which makes every table's files anew: 2 ms instead of 35 ms a test. The rest cascades.
 EMPTY = """
-TRUNCATE customers, tickets, jobs, job_steps, job_runs, outbox, idempotency_keys, rate_windows RESTART IDENTITY CASCADE;
+DELETE FROM jobs; DELETE FROM tickets; DELETE FROM customers; DELETE FROM idempotency_keys; DELETE FROM poison_passes;
+ALTER TABLE jobs ALTER COLUMN job_id RESTART;
+ALTER TABLE tickets ALTER COLUMN ticket_id RESTART;
+ALTER TABLE outbox ALTER COLUMN outbox_id RESTART;
 UPDATE provider_lane SET calls = 'infinity', tokens = 'infinity', mean_tokens = 0, paused_until = NULL;
 UPDATE provider_breakers SET is_open = false, failures = 0, trials = 0, opened_at = '-infinity', retry_at = NULL,
     reason = NULL, trial_id = NULL, trial_until = NULL, last_success_at = clock_timestamp(), out_until = '{}';

@@ -14,6 +14,7 @@ import azure.functions as func
 from azure.functions.decorators.function_app import Function
 
 import function_app
+from shared.api import openapi
 
 
 @functools.cache
@@ -127,13 +128,21 @@ class Front:
                     route_params=match.groupdict(),
                     body=body,
                 )
-                return _read(await route.function(request))
+                answer = _read(await route.function(request))
+                assert _is_described(route, method, answer.status), f"{method} {route.template}: {answer}"
+                return answer
         raise AssertionError(f"no function takes {method} {path}: the last one must take everything")
 
     async def _send_json(self, method: str, path: str, body: object, headers: Mapping[str, str]) -> Answer:
         raw = b"" if body is None else json.dumps(body).encode()
         typed = {} if body is None else {"Content-Type": "application/json"}
         return await self.send(method, path, raw, {**typed, **headers})
+
+
+def _is_described(route: Route, method: str, status: int) -> bool:
+    """Whether the API's document tells of this answer; a route it does not have may answer anything."""
+    operation = openapi.document()["paths"].get(f"/{route.template}", {}).get(method.lower())
+    return operation is None or str(status) in operation["responses"] or status == 500
 
 
 def _read(response: func.HttpResponse) -> Answer:

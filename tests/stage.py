@@ -15,8 +15,9 @@ from azure.core.exceptions import ResourceNotFoundError
 from azure.storage.queue import QueueMessage
 from azure.storage.queue.aio import QueueClient, QueueServiceClient
 
+from shared.api.models import NewTicket
 from shared.db import Database, Row
-from shared.models import NewTicket
+from shared.intake import Asked
 from shared.wiring import App
 from shared.worker import Worker
 
@@ -82,7 +83,7 @@ async def until(condition: Callable[[], Awaitable[T]], what: str, *, within_s: f
 async def accept(app: App, **more: str) -> int:
     """Send a ticket; its job's id."""
     new = NewTicket.model_validate({"customer_id": "C-0022", "subject": "Charged twice", **more})
-    accepted = await app.intake.accept_ticket(new, request_id="r1", traceparent=None)
+    accepted, _ = await app.intake.accept_ticket(new, Asked("r1"), key=None)
     return accepted.job_id
 
 

@@ -1,0 +1,195 @@
+"""Every arrow of the state machine under one name, to be sent at a job in any state."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from shared.db import Database, Row
+from shared.jobs import claim as claims
+from shared.jobs import dead_letters, leave, people, rescue
+from shared.jobs.claim import Claim, Needs
+from shared.jobs.states import JobError
+from shared.kinds import ticket
+from shared.queues import outbox
+from shared.queues.outbox import Letter
+from tests.stage import job_row
+
+STATES = ("queued", "running", "waiting_for_approval", "succeeded", "failed", "cancelled", "dead_letter")
+RESULT = {"team": "billing", "priority": 2, "draft_reply": "Sorry!", "embedding_version": "embed-small-384-v1"}
+TROUBLE = JobError("provider_unavailable", "The provider answered 503.")
+STEP = {"team": "billing", "priority": 2}
+
+Arrow = Callable[[Database, Row], Awaitable[object]]
+Made = TypeVar("Made")
+
+SEED = """
+WITH ticket AS (
+    INSERT INTO tickets (customer_id, workspace_id, subject, body, channel)
+    VALUES ('C-0022', 'team_42', 'Charged twice', '', 'web_form') RETURNING ticket_id
+), job AS (
+    INSERT INTO jobs (kind, queue, ticket_id, workspace_id, actor, max_attempts, deadline_s, endpoint, chat_calls_left,
+                      request_id)
+    SELECT 'ticket', 'tickets', ticket_id, 'team_42', 'customer:C-0022', 5, 120, 'chat', 2, 'r1' FROM ticket
+    RETURNING job_id, delivery
+), announcement AS (
+    INSERT INTO outbox (queue, purpose, job_id, delivery) SELECT 'tickets', 'work', job_id, delivery FROM job
+)
+SELECT job_id FROM job
+"""
+
+WAIT_FOR_A_PERSON = """
+UPDATE jobs SET state = 'waiting_for_approval', claim_id = NULL, run_started_at = NULL, locked_until = NULL
+WHERE job_id = %(job_id)s
+"""
+
+
+def claim_of(row: Row) -> Claim:
+    """The claim of the worker that holds this row, or would if it were running."""
+    return _made(Claim, row | {"saved": {}})
+
+
+async def _claim(db: Database, row: Row) -> object:
+    return await claims.claim(db, row["job_id"], row["delivery"], uuid4(), lease_s=30)
+
+
+async def _succeed(db: Database, row: Row) -> object:
+    return await leave.succeed(db, claim_of(row), RESULT, publish=ticket.KIND.publish, waited_s=0)
+
+
+async def _fail(db: Database, row: Row) -> object:
+    return await leave.fail(db, claim_of(row), TROUBLE, waited_s=0)
+
+
+async def _retry_later(db: Database, row: Row) -> object:
+    return await leave.retry_later(db, claim_of(row), TROUBLE, wait_s=7, waited_s=0)
+
+
+async def _give_back(db: Database, row: Row) -> object:
+    return await leave.give_back(db, claim_of(row), "quota", wait_s=7, waited_s=0)
+
+
+async def _dead_letter(db: Database, row: Row) -> object:
+    return await leave.dead_letter(db, claim_of(row), TROUBLE, waited_s=0)
+
+
+async def _cancel(db: Database, row: Row) -> object:
+    return await people.cancel(db, row["job_id"])
+
+
+async def _retry(db: Database, row: Row) -> object:
+    return await people.retry(db, row["job_id"])
+
+
+async def _retry_by_message(db: Database, row: Row) -> object:
+    return await people.retry_by_message(db, row["job_id"], row["delivery"])
+
+
+async def _undeliverable(db: Database, row: Row) -> object:
+    """For a job in any state: with an outbox row that still names its number."""
+    await db.execute("DELETE FROM outbox WHERE job_id = %(job_id)s AND purpose = 'work'", {"job_id": row["job_id"]})
+    found = await db.fetch_dict(
+        "INSERT INTO outbox (queue, purpose, job_id, delivery) VALUES ('tickets', 'work', %(job_id)s, %(delivery)s)"
+        " RETURNING outbox_id",
+        {"job_id": row["job_id"], "delivery": row["delivery"]},
+    )
+    assert found is not None
+    return await outbox.undeliverable(db, _made(Letter, row | found | {"puts": 5}), "queue tickets refused the message")
+
+
+async def _save_step(db: Database, row: Row) -> object:
+    return await claims.save_step(db, claim_of(row), "classify", 0, STEP, Needs(33, "chat", 1))
+
+
+async def _extend(db: Database, row: Row) -> object:
+    return await claims.extend(db, [(row["job_id"], row["run"])], lease_s=300)
+
+
+async def _lose(db: Database, row: Row) -> object:
+    """With a lease that ran out, if there is one."""
+    await db.execute("UPDATE jobs SET locked_until = now() - interval '1 second' WHERE state = 'running'")
+    return await rescue.lose(db, lease_s=30, base_s=2, cap_s=60, limit=10)
+
+
+async def _announce_again(db: Database, row: Row) -> object:
+    """With a message that was put an hour ago, if the job waits for one."""
+    await db.execute("UPDATE jobs SET announced_at = now() - interval '1 hour' WHERE state = 'queued'")
+    return await rescue.announce_again(db, row["queue"], queue_is_empty=True, patience_s=30, limit=10)
+
+
+async def _discard(db: Database, row: Row) -> object:
+    return await dead_letters.discard(db, row["job_id"], "Ada")
+
+
+async def _retry_many(db: Database, row: Row) -> object:
+    redriven = await dead_letters.retry_many(db, state="dead_letter", kind=None, error_code=None, limit=10)
+    return redriven.job_ids
+
+
+ARROWS: Mapping[str, Arrow] = {
+    "claim": _claim,
+    "succeed": _succeed,
+    "fail": _fail,
+    "retry_later": _retry_later,
+    "give_back": _give_back,
+    "dead_letter": _dead_letter,
+    "cancel": _cancel,
+    "retry": _retry,
+    "retry_by_message": _retry_by_message,
+    "undeliverable": _undeliverable,
+    "lose": _lose,
+    "announce_again": _announce_again,
+    "discard": _discard,
+    "retry_many": _retry_many,
+    "save_step": _save_step,
+    "extend": _extend,
+}
+
+_WAYS: Mapping[str, tuple[str, ...]] = {
+    "queued": (),
+    "running": ("claim",),
+    "waiting_for_approval": ("claim",),
+    "succeeded": ("claim", "succeed"),
+    "failed": ("claim", "fail"),
+    "cancelled": ("cancel",),
+    "dead_letter": ("claim", "dead_letter"),
+}
+
+
+async def send(db: Database, arrow: str, row: Row) -> bool:
+    """Send an arrow at a job that looked like `row` when last seen; whether it says that the job moved."""
+    return bool(await ARROWS[arrow](db, row))
+
+
+async def reach(db: Database, state: str) -> Row:
+    """The row of a new job, brought into `state` by real arrows (for a state nothing leads to yet: by hand)."""
+    seeded = await db.fetch_dict(SEED)
+    assert seeded is not None
+    job_id: int = seeded["job_id"]
+    for arrow in _WAYS[state]:
+        assert await send(db, arrow, await job_row(db, job_id))
+    if state == "waiting_for_approval":
+        await db.execute(WAIT_FOR_A_PERSON, {"job_id": job_id})
+    row = await job_row(db, job_id)
+    assert row["state"] == state
+    return row
+
+
+async def everything(db: Database, *, but_outbox: bool = False) -> list[Row]:
+    """All that the database holds about jobs and tickets."""
+    return await db.fetch_dicts(
+        "SELECT 'jobs' AS source, to_jsonb(jobs) AS held FROM jobs"
+        " UNION ALL SELECT 'runs', to_jsonb(job_runs) FROM job_runs"
+        " UNION ALL SELECT 'steps', to_jsonb(job_steps) FROM job_steps"
+        " UNION ALL SELECT 'tickets', to_jsonb(tickets) FROM tickets"
+        " UNION ALL SELECT 'outbox', to_jsonb(outbox) FROM outbox WHERE NOT %(but_outbox)s"
+        " ORDER BY 1, 2",
+        {"but_outbox": but_outbox},
+    )
+
+
+def _made(kind: type[Made], values: Mapping[str, Any]) -> Made:
+    """A dataclass from a row that has more columns than it has fields."""
+    return kind(**{field.name: values[field.name] for field in fields(kind)})  # type: ignore[arg-type]  # any dataclass
