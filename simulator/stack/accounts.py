@@ -48,9 +48,10 @@ def reachable(account: Account | None, wanted: Path) -> Path:
     if can_reach(account, wanted):
         return wanted
     home = Path("/var/tmp") / f"local-stack-{hashlib.sha256(str(wanted).encode()).hexdigest()[:12]}"  # noqa: S108 - checked below
-    home.mkdir(mode=0o711, exist_ok=True)
+    home.mkdir(exist_ok=True)
     if home.stat().st_uid != 0:
         raise StackError(f"{home} belongs to somebody else: remove it, or set LOCAL_DIR")
+    home.chmod(0o711)
     return home / wanted.name
 
 
