@@ -52,7 +52,7 @@ async def show_job(req: func.HttpRequest) -> func.HttpResponse:
     home = await wiring.app()
     job, ask_again_s = await home.status.job(requests.job_id(req))
     if ask_again_s is not None:
-        home.kick()
+        home.kick.look()
     return reply(200, job) if ask_again_s is None else reply(200, job, Retry_After=str(ask_again_s))
 
 

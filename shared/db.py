@@ -1,7 +1,7 @@
 """The way to Postgres: one pool a process, one statement a call, driver errors translated once.
 
-Autocommit throughout, so that each statement is its own transaction; `transaction` is for the few places that need
-more than one. Nothing here depends on the session, so PgBouncer in transaction mode may stand in between.
+Autocommit throughout, so that each statement is its own transaction; `run(…, in_transaction=True)` is for the few
+places that need more than one. Nothing here depends on the session, so PgBouncer in transaction mode may stand in between.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, LiteralString, TypeVar
 
@@ -31,6 +31,9 @@ POOL_IDLE_S = 120.0
 
 #: Seconds this request has spent in the database so far; None outside a request.
 spent: contextvars.ContextVar[list[float] | None] = contextvars.ContextVar("spent", default=None)
+
+#: Until when (on the loop's clock) this request may wait for the database; None = as long as it takes.
+deadline: contextvars.ContextVar[float | None] = contextvars.ContextVar("deadline", default=None)
 
 
 @asynccontextmanager
@@ -61,6 +64,7 @@ class Database:
                 "row_factory": dict_row,
                 "connect_timeout": CONNECT_TIMEOUT_S,
                 "application_name": "larkfield",
+                "tcp_user_timeout": 5000,  # milliseconds until a network that swallows packets counts as cut
             },
             min_size=1,
             max_size=pool_size,
@@ -78,35 +82,33 @@ class Database:
     async def close(self) -> None:
         await self._pool.close()
 
-    @asynccontextmanager
-    async def connection(self, *, within_s: float | None = None) -> AsyncIterator[Connection]:
-        """One connection, for at most `within_s` seconds in all."""
-        async with translated(), asyncio.timeout(within_s), self._pool.connection() as connection:
-            yield connection
-
-    @asynccontextmanager
-    async def transaction(self, *, within_s: float | None = None) -> AsyncIterator[Connection]:
-        """One connection inside BEGIN … COMMIT (ROLLBACK when an exception leaves the block)."""
-        async with self.connection(within_s=within_s) as connection, connection.transaction():
-            yield connection
+    async def run(self, work: Callable[[Connection], Awaitable[T]], *, in_transaction: bool = False) -> T:
+        """Lend `work` a connection, inside BEGIN … COMMIT if asked (ROLLBACK when it raises)."""
+        async with translated():
+            return await bounded(self._lend(work, in_transaction))
 
     async def fetch_all(self, query: LiteralString, params: Params, row: type[T]) -> list[T]:
         """Run one statement; its rows as `row` objects, built by column name."""
-        async with self.connection() as connection, connection.cursor(row_factory=class_row(row)) as cursor:
-            await cursor.execute(query, params)
-            return await cursor.fetchall()
+
+        async def work(connection: Connection) -> list[T]:
+            async with connection.cursor(row_factory=class_row(row)) as cursor:
+                await cursor.execute(query, params)
+                return await cursor.fetchall()
+
+        return await self.run(work)
 
     async def fetch_one(self, query: LiteralString, params: Params, row: type[T]) -> T | None:
         """Run one statement; its first row as a `row` object, None when there is none."""
-        async with self.connection() as connection, connection.cursor(row_factory=class_row(row)) as cursor:
-            await cursor.execute(query, params)
-            return await cursor.fetchone()
+        rows = await self.fetch_all(query, params, row)
+        return rows[0] if rows else None
 
     async def fetch_dicts(self, query: LiteralString, params: Params | None = None) -> list[Row]:
         """Run one statement; its rows as dictionaries."""
-        async with self.connection() as connection:
-            cursor = await connection.execute(query, params)
-            return await cursor.fetchall()
+
+        async def work(connection: Connection) -> list[Row]:
+            return await (await connection.execute(query, params)).fetchall()
+
+        return await self.run(work)
 
     async def fetch_dict(self, query: LiteralString, params: Params | None = None) -> Row | None:
         """Run one statement; its first row as a dictionary, None when there is none."""
@@ -115,9 +117,40 @@ class Database:
 
     async def execute(self, query: LiteralString, params: Params | None = None) -> int:
         """Run one statement; how many rows it changed."""
-        async with self.connection() as connection:
-            cursor = await connection.execute(query, params)
-            return cursor.rowcount
+
+        async def work(connection: Connection) -> int:
+            return (await connection.execute(query, params)).rowcount
+
+        return await self.run(work)
+
+    async def _lend(self, work: Callable[[Connection], Awaitable[T]], in_transaction: bool) -> T:
+        async with self._pool.connection() as connection:
+            if not in_transaction:
+                return await work(connection)
+            async with connection.transaction():
+                return await work(connection)
+
+
+async def bounded(work: Coroutine[Any, Any, T]) -> T:
+    """`work`, given up at this request's deadline, if it has one.
+
+    What is given up is not waited for: a driver that is told to stop asks the server first, and a server that hangs
+    does not answer.
+    """
+    ends = deadline.get()
+    if ends is None:
+        return await work
+    loop = asyncio.get_running_loop()
+    task = loop.create_task(work)
+    try:
+        await asyncio.wait({task}, timeout=max(0.0, ends - loop.time()))
+    finally:
+        if not task.done():
+            task.cancel()
+            task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+    if not task.done():
+        raise TimeoutError
+    return task.result()
 
 
 async def insist(action: Callable[[], Awaitable[T]], *, for_s: float) -> T:

@@ -20,8 +20,6 @@ from shared.provider.lane import Limits
 
 log = logger("intake")
 
-WITHIN_S = 2.5  # a caller is never kept waiting for a database that does not answer
-
 
 @dataclass(frozen=True)
 class Rules:
@@ -58,21 +56,23 @@ class Intake:
         then nothing is saved, the key neither.
         """
         if key is None:
-            async with self.db.connection(within_s=WITHIN_S) as connection:
-                return await self._submit(connection, new, asked), False
+            return await self.db.run(lambda connection: self._submit(connection, new, asked)), False
         scope = Key.of(key, route="POST /v1/tickets", actor=f"customer:{new.customer_id}", body=new)
         (accepted, is_replay), was_shared = await self.flights.run(scope, lambda: self._submit_once(scope, new, asked))
         return accepted, is_replay or was_shared
 
     async def _submit_once(self, key: Key, new: NewTicket, asked: Asked) -> tuple[Accepted, bool]:
         """Key and job in one short transaction: a refusal takes the key away again."""
-        async with self.db.transaction(within_s=WITHIN_S) as connection:
+
+        async def work(connection: Connection) -> tuple[Accepted, bool]:
             first = await idempotency.take(connection, key, ttl_s=self.rules.key_ttl_s)
             if first is not None:
                 return Accepted.model_validate(first), True
             accepted = await self._submit(connection, new, asked)
             await idempotency.keep(connection, key, accepted)
-        return accepted, False
+            return accepted, False
+
+        return await self.db.run(work, in_transaction=True)
 
     async def _submit(self, connection: Connection, new: NewTicket, asked: Asked) -> Accepted:
         seen = await submit.ticket(connection, new.model_dump() | asdict(asked) | self._job_params())

@@ -19,25 +19,24 @@ log = logger("passes")
 
 RELAY_STAY_S = 1.5
 RELAY_LIMIT_S = 10.0
-SWEEP_EVERY_S = 3.0
+LOOK_EVERY_S = 2.0
 
 
 class Kick:
     """Coalesces kicks: at most one pass at a time, and one more when a kick came while it was running.
 
-    A pass is cut off after `limit_s`; of kicks within `every_s` after a pass, none starts another.
+    A pass is cut off after `limit_s` seconds.
     """
 
-    def __init__(self, run_pass: Callable[[], Awaitable[None]], *, limit_s: float, every_s: float = 0.0) -> None:
+    def __init__(self, run_pass: Callable[[], Awaitable[None]], *, limit_s: float) -> None:
         self._run_pass = run_pass
         self._limit_s = limit_s
-        self._every_s = every_s
         self._wanted = False
         self._ended_at = float("-inf")
         self._task: asyncio.Task[None] | None = None
 
-    def __call__(self) -> None:
-        if time.monotonic() - self._ended_at < self._every_s:
+    def __call__(self, *, every_s: float = 0.0) -> None:
+        if time.monotonic() - self._ended_at < every_s:
             return
         self._wanted = True
         if self._task is None or self._task.done():
@@ -71,11 +70,17 @@ class Kicks:
 
     def __init__(self, relay: Relay, sweep: Sweep) -> None:
         self.relay = Kick(lambda: relay.run_pass(stay_s=RELAY_STAY_S), limit_s=RELAY_LIMIT_S)
-        self.sweep = Kick(sweep.run_pass, limit_s=sweep.longest_s, every_s=SWEEP_EVERY_S)
+        self.sweep = Kick(sweep.run_pass, limit_s=sweep.longest_s)
 
     def __call__(self) -> None:
+        """There is work: relay now."""
         self.relay()
-        self.sweep()
+        self.sweep(every_s=LOOK_EVERY_S)
+
+    def look(self) -> None:
+        """There may be work: look, unless somebody just has."""
+        self.relay(every_s=LOOK_EVERY_S)
+        self.sweep(every_s=LOOK_EVERY_S)
 
     async def settled(self) -> None:
         """Wait until no kick is at work."""

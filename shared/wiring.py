@@ -105,7 +105,7 @@ async def build(settings: Settings, *, http: httpx.AsyncClient | None = None) ->
         Backoff(settings.retry_base_seconds, settings.retry_cap_seconds),
     )
     kick = Kicks(relay, sweep)
-    heart = Heart(db, lease_s=settings.job_lease_seconds, after_beat=kick)
+    heart = Heart(db, lease_s=settings.job_lease_seconds, after_beat=kick.look)
     policy = Policy(settings.retry_base_seconds, settings.retry_cap_seconds, settings.run_slice_seconds)
     return App(
         settings=settings,

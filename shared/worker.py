@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from shared.db import Database, insist
+from shared.errors import DatabaseUnavailable
 from shared.jobs import claim as claims
 from shared.jobs import leave, people
 from shared.jobs.leave import Left
@@ -27,6 +28,7 @@ from shared.runs.outcomes import (
     GivenBack,
     Lost,
     Outcome,
+    OutOfPatience,
     Retried,
     Succeeded,
     outcome_of,
@@ -147,9 +149,14 @@ class Worker:
         if isinstance(outcome, Lost):
             log.warning("job %d: run %d is no longer this worker's, nothing written", claim.job_id, claim.run)
             return
-        left = await insist(lambda: self._arrow(run, outcome), for_s=PATIENCE_S)
+        patience_s = 0.0 if isinstance(outcome, OutOfPatience) else PATIENCE_S
+        try:
+            left = await insist(lambda: self._arrow(run, outcome), for_s=patience_s)
+            ended = None if left else await insist(lambda: leave.how_it_ended(self.db, claim), for_s=patience_s)
+        except DatabaseUnavailable:
+            self.heart.owe(claim)
+            raise
         if left is None:
-            ended = await insist(lambda: leave.how_it_ended(self.db, claim), for_s=PATIENCE_S)
             log.warning("job %d: run %d had ended before (%s)", claim.job_id, claim.run, ended or "taken away")
             return
         log.info("job %d: %s (attempt %d)%s", claim.job_id, left.state, claim.attempts, reason(outcome, left))
@@ -172,6 +179,8 @@ class Worker:
                 return await leave.give_back(db, claim, reason, wait_s=wait, waited_s=waited_s, error=error)
             case Cancelled():
                 return await leave.give_back(db, claim, "shutdown", wait_s=0, waited_s=waited_s)
+            case OutOfPatience():
+                return await leave.give_back(db, claim, "lost", wait_s=0, waited_s=waited_s)
             case Lost():
                 return None
             case _:

@@ -31,8 +31,9 @@ _BODY_PROBLEMS = (400, 413, 415, 422)
 
 @dataclass(frozen=True)
 class Operation:
-    """One call: its models in and out, and the problems it can answer besides 401 and 503."""
+    """One call: its function, its models in and out, and the problems it can answer besides 401 and 503."""
 
+    name: str
     method: str
     path: str
     summary: str
@@ -50,6 +51,7 @@ _CUSTOMER_ID = {"customer_id": {"type": "string", "pattern": "^C-[0-9]{4,5}$"}}
 
 OPERATIONS = (
     Operation(
+        "accept_ticket",
         "post",
         "/v1/tickets",
         "Accept a ticket",
@@ -58,6 +60,7 @@ OPERATIONS = (
         problems=(404, *_BODY_PROBLEMS),
     ),
     Operation(
+        "list_tickets",
         "get",
         "/v1/tickets",
         "List tickets, newest first",
@@ -66,6 +69,7 @@ OPERATIONS = (
         problems=(422,),
     ),
     Operation(
+        "show_ticket",
         "get",
         "/v1/tickets/{ticket_id}",
         "One ticket",
@@ -74,6 +78,7 @@ OPERATIONS = (
         parameters=_TICKET_ID,
     ),
     Operation(
+        "list_jobs",
         "get",
         "/v1/jobs",
         "List jobs, newest first",
@@ -82,6 +87,7 @@ OPERATIONS = (
         problems=(422,),
     ),
     Operation(
+        "show_job",
         "get",
         "/v1/jobs/{job_id}",
         "One job: state, steps, history, result",
@@ -90,6 +96,7 @@ OPERATIONS = (
         parameters=_JOB_ID,
     ),
     Operation(
+        "cancel_job",
         "post",
         "/v1/jobs/{job_id}/cancel",
         "Cancel a job that no worker has yet",
@@ -98,6 +105,7 @@ OPERATIONS = (
         parameters=_JOB_ID,
     ),
     Operation(
+        "retry_job",
         "post",
         "/v1/jobs/{job_id}/retry",
         "Put a dead letter or a failed job back on the queue",
@@ -106,6 +114,7 @@ OPERATIONS = (
         parameters=_JOB_ID,
     ),
     Operation(
+        "discard_job",
         "post",
         "/v1/jobs/{job_id}/discard",
         "Throw a dead letter away",
@@ -115,6 +124,7 @@ OPERATIONS = (
         parameters=_JOB_ID,
     ),
     Operation(
+        "retry_dead_letters",
         "post",
         "/v1/dead-letters/retry",
         "Put dead letters back on the queue by a filter",
@@ -123,6 +133,7 @@ OPERATIONS = (
         problems=_BODY_PROBLEMS,
     ),
     Operation(
+        "put_customer",
         "put",
         "/v1/customers/{customer_id}",
         "Create or replace a customer",
@@ -131,9 +142,10 @@ OPERATIONS = (
         problems=_BODY_PROBLEMS,
         parameters=_CUSTOMER_ID,
     ),
-    Operation("get", "/v1/queue", "The queue's numbers", {200: models.Queue}),
-    Operation("get", "/v1/health/live", "This process answers", {200: models.Live}, needs_key=False),
+    Operation("show_queue", "get", "/v1/queue", "The queue's numbers", {200: models.Queue}),
+    Operation("health_live", "get", "/v1/health/live", "This process answers", {200: models.Live}, needs_key=False),
     Operation(
+        "health_ready",
         "get",
         "/v1/health/ready",
         "Whether tickets can be accepted",
@@ -184,7 +196,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
         problems = sorted({401, 503, *operation.problems})
         answers |= {str(status): _problem(status) for status in problems if str(status) not in answers}
     described: dict[str, Any] = {
-        "operationId": operation.summary.split(":")[0].lower().replace(" ", "_").replace(",", ""),
+        "operationId": operation.name,
         "summary": operation.summary,
         "parameters": _parameters(operation),
         "responses": answers,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import math
 import re
@@ -18,6 +19,8 @@ from shared.api.models import ErrorBody, Problem, ProblemField
 from shared.errors import AppError, Busy, InvalidInput
 
 Handler = Callable[[func.HttpRequest], Awaitable[func.HttpResponse]]
+
+DATABASE_LIMIT_S = 2.5  # a caller is never kept waiting for a database that does not answer
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 _log = log.logger("http")
@@ -41,6 +44,7 @@ def replies(handler: Handler) -> Handler:
         log.request_id.set(request_id)
         db_times: list[float] = []
         db.spent.set(db_times)
+        db.deadline.set(asyncio.get_running_loop().time() + DATABASE_LIMIT_S)
         try:
             response = await handler(req)
         except AppError as exc:

@@ -12,7 +12,7 @@ from typing import Any, Literal, LiteralString
 
 from psycopg.rows import class_row
 
-from shared.db import Database
+from shared.db import Connection, Database
 from shared.provider.lane import FORECAST, Lane
 
 Purpose = Literal["work", "poison"]
@@ -185,10 +185,14 @@ async def take_work(db: Database, queue: str, lane: Lane, *, limit: int) -> list
     Rows that are out of date are deleted. Tickets count only tickets' outstanding calls, all others count all.
     """
     params = asdict(lane.limits) | {"queue": queue, "purpose": "work", "limit": limit, "counted": COUNTED[queue]}
-    async with db.transaction() as connection, connection.cursor(row_factory=class_row(Letter)) as cursor:
-        await cursor.execute(ONE_FORECASTER)
-        await cursor.execute(TAKE_WORK, params)
-        return await cursor.fetchall()
+
+    async def work(connection: Connection) -> list[Letter]:
+        async with connection.cursor(row_factory=class_row(Letter)) as cursor:
+            await cursor.execute(ONE_FORECASTER)
+            await cursor.execute(TAKE_WORK, params)
+            return await cursor.fetchall()
+
+    return await db.run(work, in_transaction=True)
 
 
 async def pending(db: Database, queue: str, lane: Lane) -> Pending:

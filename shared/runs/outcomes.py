@@ -59,7 +59,12 @@ class Lost:
     """The job is somebody else's by now: write nothing."""
 
 
-Outcome = Succeeded | Failed | Retried | GivenBack | Crashed | Cancelled | Lost
+@dataclass(frozen=True)
+class OutOfPatience:
+    """The database stayed away for longer than a run waits: later, without losing the attempt."""
+
+
+Outcome = Succeeded | Failed | Retried | GivenBack | Crashed | Cancelled | OutOfPatience | Lost
 
 
 def outcome_of(error: BaseException) -> Outcome:
@@ -80,7 +85,7 @@ def outcome_of(error: BaseException) -> Outcome:
         case ProviderError():
             return Retried(JobError(error.code, error.message), error.retry_after_s)
         case DatabaseUnavailable():
-            return GivenBack("lost")
+            return OutOfPatience()
         case _:
             return Crashed(error)
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 from shared.db import Database, insist
 from shared.errors import DatabaseUnavailable
 from shared.jobs import claim as claims
+from shared.jobs import leave
 from shared.jobs.claim import Claim
 from shared.log import logger
 
@@ -118,6 +119,7 @@ class Heart:
         self._db = db
         self._after_beat = after_beat
         self._runs: dict[tuple[int, int], Run] = {}
+        self._owed: dict[tuple[int, int], Claim] = {}
         self._idle = asyncio.Event()
         self._idle.set()
         self._task: asyncio.Task[None] | None = None
@@ -127,14 +129,18 @@ class Heart:
         key = (run.claim.job_id, run.claim.run)
         self._runs[key] = run
         self._idle.clear()
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._beat_on(), name="heartbeat")
+        self._start()
         try:
             yield
         finally:
             del self._runs[key]
             if not self._runs:
                 self._idle.set()
+
+    def owe(self, claim: Claim) -> None:
+        """Remember a run that ended while Postgres was away: its job is given back as soon as it answers."""
+        self._owed[claim.job_id, claim.run] = claim
+        self._start()
 
     async def beat(self) -> None:
         """Extend all leases now; runs whose row has gone are stopped. Raises DatabaseUnavailable."""
@@ -167,13 +173,26 @@ class Heart:
             return False
         return True
 
+    def _start(self) -> None:
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._beat_on(), name="heartbeat")
+
+    async def _pay(self) -> None:
+        for key, claim in list(self._owed.items()):
+            left = await leave.give_back(self._db, claim, "lost", wait_s=0, waited_s=0)
+            del self._owed[key]
+            if left is not None:
+                log.info("job %d: %s (attempt %d), the database was away", claim.job_id, left.state, claim.attempts)
+
     async def _beat_on(self) -> None:
         while True:
             await asyncio.sleep(self.lease_s / BEATS_PER_LEASE)
-            if not self._runs:
+            if not self._runs and not self._owed:
                 return
             try:
-                await self.beat()
+                await self._pay()
+                if self._runs:
+                    await self.beat()
             except DatabaseUnavailable:
                 log.warning("heartbeat: the database is away; %d runs hold on", len(self._runs))
             self._after_beat()
