@@ -81,7 +81,7 @@ class Host:
             starting.cancel()
             stopping.cancel()
             await asyncio.gather(starting, stopping, return_exceptions=True)
-        await self._stop()
+            await self._stop()
         return self._exit_code
 
     async def _start(self) -> None:

@@ -48,7 +48,7 @@ class _File(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    version: str = ""
+    version: str = Field(default="", validate_default=True)
     timeout: timedelta | None = Field(default=timedelta(minutes=30), alias="functiontimeout")
     functions: list[str] | None = None
     extensions: _Extensions = _Extensions()

@@ -49,7 +49,8 @@ def find_connection(name: str | None, settings: Settings) -> str:
             f"the connection '{name}' is identity-based; the stand-in has no identity: set a connection string"
         )
     raise UnresolvedName(
-        f"Storage account connection string '{name}' does not exist. Make sure that it is a defined App Setting."
+        f"Storage account connection string '{candidates[-1] if name != 'Storage' else candidates[1]}' does not exist."
+        " Make sure that it is a defined App Setting."
     )
 
 

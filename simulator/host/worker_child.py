@@ -44,6 +44,7 @@ class WorkerChild(asyncio.SubprocessProtocol):
         transport, child = await asyncio.get_running_loop().subprocess_exec(
             cls,
             sys.executable,
+            "-u",  # what the app prints is shown at once, and not lost when it ends the process
             "-m",
             "simulator.host.worker",
             cwd=launch.root,
@@ -103,8 +104,7 @@ def complaint_level(text: str) -> int:
 def _environment(launch: Launch) -> dict[str, str]:
     """The app's settings, and what the worker needs to find the stand-in; it takes that out again."""
     paths = [STAND_IN, launch.environment.get("PYTHONPATH")]
-    search = os.pathsep.join(path for path in paths if path)
-    return {**launch.environment, "PYTHONPATH": search, "PYTHONIOENCODING": "utf-8"}
+    return {**launch.environment, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
 
 
 def _dotnet_code(code: int) -> int:

@@ -45,7 +45,8 @@ class HttpApp:
         self._site.set_result(site)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await asyncio.wait({self._site}, timeout=self._patience_s)
+        if not self._site.done():
+            await asyncio.wait({self._site}, timeout=self._patience_s)
         if not self._site.done():
             await Response(503).send(send)
             return

@@ -76,7 +76,9 @@ class HttpServer:
             await self._serving
 
     async def drop(self) -> None:
-        """Let go of all connections."""
+        """Cut all connections: their clients get no answer, as when a process ends."""
+        for connection in list(self._server.server_state.connections):
+            connection.transport.abort()
         if self._serving is not None:
             self._serving.cancel()
             with contextlib.suppress(asyncio.CancelledError):

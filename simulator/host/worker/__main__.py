@@ -19,11 +19,13 @@ def main() -> NoReturn:
     """Serve the host until it goes away or the app ends the process; neither waits for what still runs."""
     order = json.loads(sys.stdin.buffer.readline())
     lifeline.watch()
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr] # both are text files here
     for name in ("SIGINT", "SIGBREAK"):
         if number := getattr(signal, name, None):
             signal.signal(number, signal.SIG_IGN)  # Ctrl-C reaches the whole console: the host decides what follows
     _use_the_apps_paths(Path.cwd())
-    loop = asyncio.new_event_loop()
+    loop = _make_loop()
     asyncio.set_event_loop(loop)
     session = Session(loop, token=order["token"])
     logs.install(session.send_log, debug=order["debug"])
@@ -34,6 +36,11 @@ def main() -> NoReturn:
     except BaseException:
         traceback.print_exc()
     _end(1)
+
+
+def _make_loop() -> asyncio.AbstractEventLoop:
+    """As on Linux, the only system on which Azure runs Python: psycopg does not work with Windows' own loop."""
+    return asyncio.SelectorEventLoop() if sys.platform == "win32" else asyncio.new_event_loop()
 
 
 def _use_the_apps_paths(root: Path) -> None:
@@ -55,8 +62,6 @@ def _exit_code(ending: SystemExit) -> int:
 
 
 def _end(code: int) -> NoReturn:
-    sys.stdout.flush()
-    sys.stderr.flush()
     os._exit(code)
 
 

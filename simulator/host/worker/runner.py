@@ -3,7 +3,6 @@
 import asyncio
 import contextvars
 import logging
-import sys
 import traceback
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -55,7 +54,6 @@ class Runner:
             return
         finally:
             runs_by_id.pop(run.id, None)
-        sys.stdout.flush()
         self._reply({"kind": "result", "id": run.id, **result}, content)
 
     async def _call(self, function: AppFunction, head: Head, body: bytes) -> tuple[Head, bytes]:

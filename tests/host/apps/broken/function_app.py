@@ -1,0 +1,3 @@
+"""An app that cannot be imported."""
+
+raise ImportError("a package that requirements.txt forgot")
