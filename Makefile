@@ -8,4 +8,4 @@ endif
 .PHONY: help run reset setup test replay check
 
 help run reset setup test replay check:
-	@$(if $(PYTHON),,$(error Python 3.11 or newer is needed, and none is on PATH))"$(PYTHON)" -m simulator $@ $(ARGS)
+	@$(if $(PYTHON),,$(error Python 3.11 or newer is needed, and none is on PATH))exec "$(PYTHON)" -m simulator $@ $(ARGS)

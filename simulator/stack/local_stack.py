@@ -60,7 +60,8 @@ class LocalStack:
         postgres = Postgres(data, settings.postgres_port, log=log)
         self._keep(postgres)
         require_vector(postgres.url)
-        self._tell("Postgres", postgres.url)
+        elsewhere = "" if postgres.data == data else f" (its data: {postgres.data})"
+        self._tell("Postgres", postgres.url + elsewhere)
         return postgres.url
 
     def _start_azurite(self) -> str:
