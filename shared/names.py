@@ -1,12 +1,18 @@
-"""How ids look outside: a ticket's number 500001 is T-500001."""
+"""How ids and times look outside: ticket 500001 is T-500001, times are RFC 3339 in UTC with a Z."""
 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 MAX_ID = 2**63 - 1
 _TICKET = re.compile(r"T-([1-9][0-9]{0,18})", re.ASCII)
 _JOB = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
+
+
+def time_text(at: datetime) -> str:
+    """An aware time, to the millisecond: 2026-11-29T20:51:42.123Z."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def ticket_name(ticket_id: int | None) -> str | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from shared.db import Database
 from shared.errors import DatabaseUnavailable, QueueUnavailable
 from shared.log import logger
-from shared.names import ticket_name
+from shared.names import ticket_name, time_text
 from shared.provider.lane import Lane
 from shared.queues import outbox
 from shared.queues.messages import PoisonMessage, WorkMessage, encode
@@ -131,6 +131,6 @@ def poison_message(letter: Letter) -> PoisonMessage:
         ticket_id=ticket_name(letter.ticket_id),
         attempts=letter.attempts,
         error={"code": error.get("code"), "message": error.get("message")},
-        dead_lettered_at=letter.finished_at.isoformat() if letter.finished_at else "",
+        dead_lettered_at=time_text(letter.finished_at) if letter.finished_at else "",
         request_id=letter.request_id,
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, StringConstraints
 
 from shared.jobs.states import State
+from shared.names import time_text
 
 Team = Literal["billing", "login", "shipping", "account", "other"]
 Channel = Literal["email", "web_form", "chat", "phone"]
@@ -24,12 +25,8 @@ def _storable(text: str) -> str:
     return text
 
 
-def _utc(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 Text = Annotated[str, AfterValidator(_storable)]
-Time = Annotated[datetime, PlainSerializer(_utc, return_type=str, when_used="json")]
+Time = Annotated[datetime, PlainSerializer(time_text, return_type=str, when_used="json")]
 CustomerId = Annotated[str, StringConstraints(pattern=r"^C-[0-9]{4,5}$"), Field(examples=["C-0022"])]
 WorkspaceId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]{1,64}$"), Field(examples=["team_42"])]
 
