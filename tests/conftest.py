@@ -22,6 +22,7 @@ from simulator.provider.simulation import Simulation
 from simulator.provider.weather import Weather
 from simulator.stack.azurite import Azurite
 from simulator.stack.postgres import Postgres, throw_away_postgres
+from tests import pgbouncer
 from tests.front import Front
 from tests.stage import Mailroom
 from tests.tcp_wire import Wire
@@ -53,6 +54,11 @@ UNLIMITED = {
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "settings(NAME='value', ...): settings of the app, for this test only")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if pgbouncer.binary() is None:
+        terminalreporter.write_line(pgbouncer.MISSING, yellow=True)
 
 
 @pytest.fixture(scope="session")
