@@ -38,10 +38,10 @@ WITH asker AS (
     SELECT %(kind)s, %(queue)s, ticket_id, workspace_id, 'customer:' || customer_id, %(max_attempts)s, %(deadline_s)s,
            %(endpoint)s, %(chat_calls)s, %(request_id)s, %(traceparent)s
     FROM ticket
-    RETURNING job_id, ticket_id, queue, delivery, state, run_after
+    RETURNING job_id, ticket_id, queue, delivery, endpoint, run_after
 ), announcement AS (
-    INSERT INTO outbox (queue, purpose, job_id, delivery, due_at)
-    SELECT queue, 'work', job_id, delivery, run_after FROM job
+    INSERT INTO outbox (queue, purpose, job_id, delivery, endpoint, due_at)
+    SELECT queue, 'work', job_id, delivery, endpoint, run_after FROM job
 )
 SELECT job.job_id, job.ticket_id, EXISTS (SELECT FROM asker) AS asker_exists,
        (SELECT extract(epoch FROM accepted_at[greatest(1, cardinality(accepted_at) - %(rate_limit)s + 1)]
