@@ -24,7 +24,7 @@ async def accept_ticket(req: func.HttpRequest) -> func.HttpResponse:
     accepted, is_replay = await home.intake.accept_ticket(new, asked, key=requests.idempotency_key(req))
     home.kick()
     replayed = {"Idempotent_Replayed": "true"} if is_replay else {}
-    return reply(202, accepted, Location=accepted.status_url, Server_Timing="rate_limit;dur=0", **replayed)
+    return reply(202, accepted, Location=accepted.status_url, **replayed)
 
 
 @app.timer_trigger("timer", schedule="%RELAY_SCHEDULE%")

@@ -17,6 +17,7 @@ from shared.kinds.kind import Kind
 from shared.log import logger
 from shared.names import ticket_name
 from shared.provider.lane import Limits
+from shared.timing import timed
 
 log = logger("intake")
 
@@ -75,7 +76,8 @@ class Intake:
         return await self.db.run(work, in_transaction=True)
 
     async def _submit(self, connection: Connection, new: NewTicket, asked: Asked) -> Accepted:
-        seen = await submit.ticket(connection, new.model_dump() | asdict(asked) | self._job_params())
+        with timed("rate_limit"):  # the statement that looks at the limits is the one that saves
+            seen = await submit.ticket(connection, new.model_dump() | asdict(asked) | self._job_params())
         if seen.job_id is None or seen.ticket_id is None:
             raise self._refusal(new, seen)
         log.info("job %d: queued (%s)", seen.job_id, ticket_name(seen.ticket_id))

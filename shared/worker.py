@@ -111,6 +111,8 @@ class Worker:
 
     async def _carry_out(self, run: Run) -> Outcome:
         """Do the steps, within the job's running time, and say how it went; never raises but for its own cancelling."""
+        if run.seconds_left <= 0:
+            return outcome_of(Stopped("deadline"))
         task = asyncio.create_task(self._steps(run), name=f"job-{run.claim.job_id}")
         run.works_in(task)
         try:
