@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 from dataclasses import replace
@@ -112,9 +111,3 @@ async def test_poison_message_when_refused_again_and_again_then_its_job_stays_a_
     await app.relay.run_pass(stay_s=0)
 
     assert len(await mailroom.peek(f"{mailroom.tickets}-poison")) == 1
-
-
-async def test_dead_letters_when_two_passes_are_at_once_then_one_message_each(app: App, mailroom: Mailroom) -> None:
-    dead = [(await reach(app.db, "dead_letter"))["job_id"] for _ in range(12)]
-    await asyncio.gather(*(app.relay.run_pass(stay_s=0) for _ in range(3)))
-    assert sorted(letter["job_id"] for letter in await mailroom.peek(f"{mailroom.tickets}-poison")) == dead
