@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from shared.artifacts import Artifact, ArtifactTooLarge
 from shared.errors import BreakerOpen, DatabaseUnavailable, Final, LaneBusy, Misconfigured, ProviderError, Throttled
 from shared.jobs import states
 from shared.jobs.states import JobError
@@ -16,6 +17,15 @@ MISCONFIGURED_WAIT_S = 60.0  # the breaker makes one trial call a minute
 @dataclass(frozen=True)
 class Succeeded:
     result: dict[str, Any]
+    artifacts: tuple[Artifact, ...] = ()
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A person has to decide about `step`, with `preview` before them."""
+
+    step: str
+    preview: tuple[Artifact, ...]
 
 
 @dataclass(frozen=True)
@@ -64,7 +74,7 @@ class OutOfPatience:
     """The database stayed away for longer than a run waits: later, without losing the attempt."""
 
 
-Outcome = Succeeded | Failed | Retried | GivenBack | Crashed | Cancelled | OutOfPatience | Lost
+Outcome = Succeeded | Waiting | Failed | Retried | GivenBack | Crashed | Cancelled | OutOfPatience | Lost
 
 
 def outcome_of(error: BaseException) -> Outcome:
@@ -84,6 +94,8 @@ def outcome_of(error: BaseException) -> Outcome:
             return Failed(JobError(error.code, error.message))
         case ProviderError():
             return Retried(JobError(error.code, error.message), error.retry_after_s)
+        case ArtifactTooLarge():
+            return Failed(JobError("artifact_too_large", str(error)))
         case DatabaseUnavailable():
             return OutOfPatience()
         case _:

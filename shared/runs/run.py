@@ -45,6 +45,8 @@ class Run:
         self._slice_s = slice_s
         self._waited_s = 0.0
         self._waiting_since: float | None = None
+        self._hands = 1  # that could work at the same time
+        self._waiting = 0  # of these
         self._task: asyncio.Task[Any] | None = None
 
     @property
@@ -65,14 +67,37 @@ class Run:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """The time inside does not count as running."""
-        if self._waiting_since is not None:
-            yield
-            return
-        self._waiting_since = time.monotonic()
+        """The time inside does not count as running, if no other hand of the run works meanwhile."""
+        self._count(waiting=+1)
         try:
             yield
         finally:
+            self._count(waiting=-1)
+
+    @contextmanager
+    def side_by_side(self, hands: int) -> Iterator[None]:
+        """So many hands work inside, each within `hand()`, instead of the one."""
+        self._count(hands=hands - 1)
+        try:
+            yield
+        finally:
+            self._count(hands=1 - self._hands, waiting=-self._waiting)
+
+    @contextmanager
+    def hand(self) -> Iterator[None]:
+        """One of the hands; when it is done, the others alone say whether the run waits."""
+        try:
+            yield
+        finally:
+            self._count(hands=-1)
+
+    def _count(self, *, hands: int = 0, waiting: int = 0) -> None:
+        self._hands += hands
+        self._waiting += waiting
+        is_waiting = self._waiting >= max(1, self._hands)
+        if is_waiting and self._waiting_since is None:
+            self._waiting_since = time.monotonic()
+        elif not is_waiting and self._waiting_since is not None:
             self._waited_s += time.monotonic() - self._waiting_since
             self._waiting_since = None
 
