@@ -6,11 +6,12 @@ CREATE TABLE outbox (
     purpose       text        NOT NULL CHECK (purpose IN ('work', 'poison')),
     job_id        bigint      NOT NULL REFERENCES jobs ON DELETE CASCADE,
     delivery      integer     NOT NULL,
+    endpoint      text,                  -- what the job's next step calls: rows for one do not hide those for another
     due_at        timestamptz NOT NULL DEFAULT now(),
     created_at    timestamptz NOT NULL DEFAULT now(),
     claimed_until timestamptz,
     attempts      integer     NOT NULL DEFAULT 0,  -- puts that the queue refused
     last_error    text
 );
-CREATE INDEX outbox_due ON outbox (queue, purpose, due_at, job_id);
+CREATE INDEX outbox_due ON outbox (queue, purpose, coalesce(endpoint, ''), due_at, job_id);
 CREATE INDEX outbox_by_job ON outbox (job_id);

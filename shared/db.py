@@ -1,7 +1,8 @@
 """The way to Postgres: one pool a process, one statement a call, driver errors translated once.
 
 Autocommit throughout, so that each statement is its own transaction; `run(…, in_transaction=True)` is for the few
-places that need more than one. Nothing here depends on the session, so PgBouncer in transaction mode may stand in between.
+places that need more than one. Nothing here depends on the session, so PgBouncer in transaction mode may stand in
+between.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
-from psycopg.types.json import Jsonb
 from pydantic import BaseModel
 
 from shared import forecast, idempotency
@@ -83,7 +82,7 @@ class Intake:
         async def save(connection: Connection) -> AcceptedJob:
             params = asdict(asked) | self._job_params(kind) | {
                 "workspace_id": new.workspace_id,
-                "input": Jsonb({"task": new.task, **new.input}),
+                "input": {"task": new.task, **new.input},
                 "wants_approval": new.require_approval,
                 "webhook_url": new.webhook_url,
                 "deadline_s": new.timeout_seconds,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +22,10 @@ from simulator.provider.simulation import Simulation
 from simulator.provider.weather import Weather
 from simulator.stack.azurite import Azurite
 from simulator.stack.postgres import Postgres, throw_away_postgres
+from tests import pgbouncer
 from tests.front import Front
 from tests.stage import Mailroom
+from tests.tcp_wire import Wire
 
 pytest_plugins = ["tests.genuine.plugin"]
 
@@ -51,6 +54,11 @@ UNLIMITED = {
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "settings(NAME='value', ...): settings of the app, for this test only")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if pgbouncer.binary() is None:
+        terminalreporter.write_line(pgbouncer.MISSING, yellow=True)
 
 
 @pytest.fixture(scope="session")
@@ -100,8 +108,18 @@ async def mailroom(azurite: Azurite) -> AsyncIterator[Mailroom]:
 
 
 @pytest.fixture
+async def wire(postgres: Postgres) -> AsyncIterator[Wire]:
+    """What lies between the app and Postgres in a test that asks for it."""
+    async with Wire(postgres.port) as made:
+        yield made
+
+
+@pytest.fixture
 def environment(request: pytest.FixtureRequest, database_url: str, mailroom: Mailroom) -> dict[str, str]:
     """The environment of the app under test; `@pytest.mark.settings(JOB_LEASE_SECONDS="1")` changes it."""
+    if "wire" in request.fixturenames:
+        wire: Wire = request.getfixturevalue("wire")
+        database_url = re.sub(r":\d+/", f":{wire.port}/", database_url)
     values = {
         **UNLIMITED,
         "DATABASE_URL": database_url,

@@ -7,13 +7,16 @@ import base64
 import json
 import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+import psycopg
 from azure.core.exceptions import ResourceNotFoundError
 from azure.storage.queue import QueueMessage
 from azure.storage.queue.aio import QueueClient, QueueServiceClient
+from psycopg.rows import dict_row
 
 from shared.api.models import NewTicket
 from shared.db import Database, Row
@@ -22,6 +25,22 @@ from shared.wiring import App
 from shared.worker import Worker
 
 T = TypeVar("T")
+
+#: A ticket of C-0022 with its job and outbox row, as intake leaves them.
+SEED = """
+WITH ticket AS (
+    INSERT INTO tickets (customer_id, workspace_id, subject, body, channel)
+    VALUES ('C-0022', 'team_42', 'Charged twice', '', 'web_form') RETURNING ticket_id
+), job AS (
+    INSERT INTO jobs (kind, queue, ticket_id, workspace_id, actor, max_attempts, deadline_s, endpoint, chat_calls_left,
+                      request_id)
+    SELECT 'ticket', 'tickets', ticket_id, 'team_42', 'customer:C-0022', 5, 120, 'chat', 2, 'r1' FROM ticket
+    RETURNING job_id, delivery
+), announcement AS (
+    INSERT INTO outbox (queue, purpose, job_id, delivery) SELECT 'tickets', 'work', job_id, delivery FROM job
+)
+SELECT job_id FROM job
+"""
 
 
 class Mailroom:
@@ -85,6 +104,20 @@ async def accept(app: App, **more: str) -> int:
     new = NewTicket.model_validate({"customer_id": "C-0022", "subject": "Charged twice", **more})
     accepted, _ = await app.intake.accept_ticket(new, Asked("r1"), key=None)
     return accepted.job_id
+
+
+@asynccontextmanager
+async def transaction(url: str) -> AsyncIterator[psycopg.AsyncConnection[Row]]:
+    """A session of a stranger, inside BEGIN … COMMIT."""
+    async with await psycopg.AsyncConnection.connect(url, row_factory=dict_row) as connection:
+        yield connection
+
+
+async def seed(url: str, how_many: int) -> list[int]:
+    """Queued jobs, made in one transaction."""
+    async with transaction(url) as connection:
+        rows = [await (await connection.execute(SEED)).fetchone() for _ in range(how_many)]
+    return [row["job_id"] for row in rows if row is not None]
 
 
 async def announce(app: App, mailroom: Mailroom) -> list[str]:

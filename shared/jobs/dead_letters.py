@@ -78,10 +78,10 @@ WITH picked AS (
     + AFRESH
     + """
     FROM picked WHERE jobs.job_id = picked.job_id
-    RETURNING jobs.job_id, queue, delivery, run_after
+    RETURNING jobs.job_id, queue, delivery, endpoint, run_after
 ), announcement AS (
-    INSERT INTO outbox (queue, purpose, job_id, delivery, due_at)
-    SELECT queue, 'work', job_id, delivery, run_after FROM job
+    INSERT INTO outbox (queue, purpose, job_id, delivery, endpoint, due_at)
+    SELECT queue, 'work', job_id, delivery, endpoint, run_after FROM job
 ), wanted AS (
     UPDATE poison_passes SET is_wanted = true WHERE queue IN (SELECT queue FROM job)
 )

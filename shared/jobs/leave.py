@@ -31,15 +31,15 @@ _ERROR: LiteralString = """
 """
 
 _REST: LiteralString = """
-    RETURNING job_id, run, state, queue, delivery, run_after, ticket_id, result, last_error
+    RETURNING job_id, run, state, queue, delivery, endpoint, run_after, ticket_id, result, last_error
 ), history AS (
     UPDATE job_runs SET ended_at = clock_timestamp(), error = CASE WHEN %(code)s::text IS NOT NULL
         THEN gone.last_error END,
         outcome = CASE gone.state WHEN 'queued' THEN %(outcome)s ELSE gone.state END
     FROM gone WHERE job_runs.job_id = gone.job_id AND job_runs.run = gone.run
 ), announcement AS (
-    INSERT INTO outbox (queue, purpose, job_id, delivery, due_at)
-    SELECT queue, CASE state WHEN 'queued' THEN 'work' ELSE 'poison' END, job_id, delivery,
+    INSERT INTO outbox (queue, purpose, job_id, delivery, endpoint, due_at)
+    SELECT queue, CASE state WHEN 'queued' THEN 'work' ELSE 'poison' END, job_id, delivery, endpoint,
            CASE state WHEN 'queued' THEN run_after ELSE clock_timestamp() END
     FROM gone WHERE state IN ('queued', 'dead_letter')
 )

@@ -22,10 +22,10 @@ AFRESH: LiteralString = """
 """
 
 _ANNOUNCE: LiteralString = """
-    RETURNING job_id, state, queue, delivery, run_after
+    RETURNING job_id, state, queue, delivery, endpoint, run_after
 ), announcement AS (
-    INSERT INTO outbox (queue, purpose, job_id, delivery, due_at)
-    SELECT queue, 'work', job_id, delivery, run_after FROM job
+    INSERT INTO outbox (queue, purpose, job_id, delivery, endpoint, due_at)
+    SELECT queue, 'work', job_id, delivery, endpoint, run_after FROM job
 ), wanted AS (
     UPDATE poison_passes SET is_wanted = true FROM job WHERE poison_passes.queue = job.queue
 )

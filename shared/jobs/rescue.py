@@ -29,14 +29,14 @@ WITH expired AS (
             ELSE '{"code": "worker_lost", "message": "The worker that ran the job went away without a word."}' END,
         claim_id = NULL, run_started_at = NULL, locked_until = NULL
     FROM expired WHERE jobs.job_id = expired.job_id
-    RETURNING jobs.job_id, run, state, queue, delivery, run_after, attempts, last_error
+    RETURNING jobs.job_id, run, state, queue, delivery, endpoint, run_after, attempts, last_error
 ), history AS (
     UPDATE job_runs SET ended_at = clock_timestamp(), error = gone.last_error,
         outcome = CASE gone.state WHEN 'queued' THEN 'lost' ELSE gone.state END
     FROM gone WHERE job_runs.job_id = gone.job_id AND job_runs.run = gone.run
 ), announcement AS (
-    INSERT INTO outbox (queue, purpose, job_id, delivery, due_at)
-    SELECT queue, CASE state WHEN 'queued' THEN 'work' ELSE 'poison' END, job_id, delivery,
+    INSERT INTO outbox (queue, purpose, job_id, delivery, endpoint, due_at)
+    SELECT queue, CASE state WHEN 'queued' THEN 'work' ELSE 'poison' END, job_id, delivery, endpoint,
            CASE state WHEN 'queued' THEN run_after ELSE clock_timestamp() END
     FROM gone WHERE state IN ('queued', 'dead_letter')
 )
@@ -69,9 +69,10 @@ WITH silent AS (
 ), again AS (
     UPDATE jobs SET delivery = delivery + 1, unclaimed = unclaimed + 1, announced_at = NULL
     FROM silent WHERE jobs.job_id = silent.job_id
-    RETURNING jobs.job_id, jobs.queue, jobs.delivery, jobs.unclaimed
+    RETURNING jobs.job_id, jobs.queue, jobs.delivery, jobs.endpoint, jobs.unclaimed
 ), announcement AS (
-    INSERT INTO outbox (queue, purpose, job_id, delivery) SELECT queue, 'work', job_id, delivery FROM again
+    INSERT INTO outbox (queue, purpose, job_id, delivery, endpoint)
+    SELECT queue, 'work', job_id, delivery, endpoint FROM again
 )
 SELECT job_id, unclaimed FROM again
 """

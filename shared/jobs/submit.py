@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
+from psycopg.types.json import Jsonb
+
 from shared.db import Connection
 from shared.provider.lane import LEVEL
 
@@ -18,8 +20,8 @@ _HAS_ROOM: LiteralString = "(%(queue_max)s = 0 OR waiting.jobs < %(queue_max)s)"
 
 _ANNOUNCED: LiteralString = """
 , announcement AS (
-    INSERT INTO outbox (queue, purpose, job_id, delivery, due_at)
-    SELECT queue, 'work', job_id, delivery, run_after FROM job
+    INSERT INTO outbox (queue, purpose, job_id, delivery, endpoint, due_at)
+    SELECT queue, 'work', job_id, delivery, endpoint, run_after FROM job
 )
 SELECT job.job_id, job.ticket_id, EXISTS (SELECT FROM asker) AS asker_exists,"""
 
@@ -70,7 +72,7 @@ WITH asker AS (
     SELECT %(kind)s, %(queue)s, ticket_id, workspace_id, 'customer:' || customer_id, %(max_attempts)s, %(deadline_s)s,
            %(endpoint)s, %(chat_calls)s, %(request_id)s, %(traceparent)s
     FROM ticket
-    RETURNING job_id, ticket_id, queue, delivery, state, run_after
+    RETURNING job_id, ticket_id, queue, delivery, endpoint, run_after
 )"""
     + _ANNOUNCED
     + """
@@ -96,7 +98,7 @@ WITH asker AS (
     FROM asker, waiting WHERE"""
     + _HAS_ROOM
     + """
-    RETURNING job_id, ticket_id, queue, delivery, state, run_after
+    RETURNING job_id, ticket_id, queue, delivery, endpoint, run_after
 )"""
     + _ANNOUNCED
     + "NULL::float8 AS rate_wait_s,"
@@ -130,8 +132,8 @@ async def ticket(connection: Connection, params: dict[str, Any]) -> Submission:
 
 
 async def job(connection: Connection, params: dict[str, Any]) -> Submission:
-    """The same for a job that a workspace asks for."""
-    return await _submit(connection, JOB, params)
+    """The same for a job that a workspace asks for; `input` is a dictionary."""
+    return await _submit(connection, JOB, params | {"input": Jsonb(params["input"])})
 
 
 async def _submit(connection: Connection, statement: LiteralString, params: dict[str, Any]) -> Submission:

@@ -58,15 +58,19 @@ _ADMITTED: LiteralString = (
 """
 )
 
+# The first rows for each endpoint, so that those which its breaker or the lane holds back hide no others.
 _FREE: LiteralString = """
 WITH due AS (
-    SELECT outbox_id, job_id, delivery, due_at FROM outbox
-    WHERE queue = %(queue)s AND purpose = %(purpose)s AND due_at <= clock_timestamp()
-      AND (claimed_until IS NULL OR claimed_until < clock_timestamp())
-    ORDER BY due_at, job_id LIMIT %(limit)s
+    SELECT row.* FROM (VALUES ('chat'), ('embeddings'), ('')) AS next (endpoint), LATERAL (
+        SELECT outbox_id, job_id, delivery, due_at FROM outbox
+        WHERE queue = %(queue)s AND purpose = %(purpose)s AND due_at <= clock_timestamp()
+          AND coalesce(outbox.endpoint, '') = next.endpoint
+          AND (claimed_until IS NULL OR claimed_until < clock_timestamp())
+        ORDER BY due_at, job_id LIMIT %(limit)s
 """
 
 _FITTING: LiteralString = """
+    ) AS row
 ), fitting AS (
     SELECT due.outbox_id, due.job_id, due.due_at, jobs.chat_calls_left, jobs.endpoint
     FROM due JOIN jobs ON jobs.job_id = due.job_id AND jobs.delivery = due.delivery

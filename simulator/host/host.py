@@ -60,6 +60,7 @@ class Host:
         self._app = HttpApp(plan.times.request_wait_seconds)
         options = plan.options
         self._http = HttpServer(allow_origins(self._app, options.cors, credentials=options.cors_credentials), listening)
+        # None and nothing yet: what a stop finds that comes before the functions are known.
         self._listeners = Listeners([], self._fail)
         self._runs = Runs(self._pool, {}, plan.host_json.function_timeout_s)
 

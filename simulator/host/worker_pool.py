@@ -31,6 +31,7 @@ class WorkerPool:
         self._available = asyncio.Event()
         self._starting = asyncio.Lock()
         self._errors: list[float] = []
+        self._is_stopping = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> list[dict[str, Any]]:
@@ -57,6 +58,8 @@ class WorkerPool:
         await self._start_again()
 
     def tell_stopping(self) -> None:
+        """Let the app know that the host has begun to stop; from now on no worker is started."""
+        self._is_stopping = True
         for worker in self._workers:
             worker.tell_stopping()
 
@@ -112,12 +115,12 @@ class WorkerPool:
     async def _start_again(self) -> None:
         """Start a worker in place of a lost one: one at a time, not too often, not for ever."""
         async with self._starting:
-            while len(self._errors) <= MOST_RESTARTS * self._count:
+            while not self._is_stopping and len(self._errors) <= MOST_RESTARTS * self._count:
                 is_started = await self._try_to_start()
                 await asyncio.sleep(self._times.restart_interval_seconds)
                 if is_started:
                     return
-            if not self._workers:
+            if not self._workers and not self._is_stopping:
                 self._give_up("Exceeded language worker restart retry count for runtime:python.")
 
     async def _try_to_start(self) -> bool:

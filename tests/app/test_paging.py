@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from shared.wiring import App
-from tests.db.arrows import SEED
 from tests.front import Front
-from tests.stage import accept
+from tests.stage import accept, seed
 
 LISTS = {"/v1/tickets": "ticket_id", "/v1/jobs": "job_id"}
 BAD_LIMITS = (
@@ -34,11 +33,9 @@ async def pages(front: Front, path: str, limit: int) -> list[list[dict[str, Any]
 
 @pytest.mark.parametrize(("path", "key"), LISTS.items())
 async def test_list_when_thirty_rows_are_of_one_transaction_then_pages_hold_each_once(
-    app: App, front: Front, path: str, key: str
+    database_url: str, front: Front, path: str, key: str
 ) -> None:
-    async with app.db.transaction() as connection:
-        for _ in range(30):
-            await connection.execute(SEED)
+    await seed(database_url, 30)
 
     found = await pages(front, path, 7)
 

@@ -15,7 +15,7 @@ from shared.jobs.states import JobError
 from shared.kinds import ticket
 from shared.queues import outbox
 from shared.queues.outbox import Letter
-from tests.stage import job_row
+from tests.stage import SEED, job_row
 
 STATES = ("queued", "running", "waiting_for_approval", "succeeded", "failed", "cancelled", "dead_letter")
 RESULT = {"team": "billing", "priority": 2, "draft_reply": "Sorry!", "embedding_version": "embed-small-384-v1"}
@@ -24,21 +24,6 @@ STEP = {"team": "billing", "priority": 2}
 
 Arrow = Callable[[Database, Row], Awaitable[object]]
 Made = TypeVar("Made")
-
-SEED = """
-WITH ticket AS (
-    INSERT INTO tickets (customer_id, workspace_id, subject, body, channel)
-    VALUES ('C-0022', 'team_42', 'Charged twice', '', 'web_form') RETURNING ticket_id
-), job AS (
-    INSERT INTO jobs (kind, queue, ticket_id, workspace_id, actor, max_attempts, deadline_s, endpoint, chat_calls_left,
-                      request_id)
-    SELECT 'ticket', 'tickets', ticket_id, 'team_42', 'customer:C-0022', 5, 120, 'chat', 2, 'r1' FROM ticket
-    RETURNING job_id, delivery
-), announcement AS (
-    INSERT INTO outbox (queue, purpose, job_id, delivery) SELECT 'tickets', 'work', job_id, delivery FROM job
-)
-SELECT job_id FROM job
-"""
 
 WAIT_FOR_A_PERSON = """
 UPDATE jobs SET state = 'waiting_for_approval', claim_id = NULL, run_started_at = NULL, locked_until = NULL

@@ -30,34 +30,33 @@ FENCED = sorted({arrow for arrow, states in ALLOWED.items() if states == {"runni
 AGAIN_AND_AGAIN = ("save_step", "extend", "announce_again")
 
 
-@pytest.mark.parametrize(
-    ("arrow", "state"),
-    [(arrow, state) for arrow in ARROWS for state in STATES if state not in ALLOWED[arrow]],
-)
-async def test_arrow_when_state_has_none_then_nothing_changes(db: Database, arrow: str, state: str) -> None:
-    row = await reach(db, state)
+@pytest.mark.parametrize("arrow", ARROWS)
+async def test_arrow_when_a_state_has_none_then_nothing_changes(db: Database, arrow: str) -> None:
     # The row of an undeliverable message goes, whatever the job is: it is out of date.
     but_outbox = arrow == "undeliverable"
-    before = await everything(db, but_outbox=but_outbox)
+    for state in STATES:
+        if state in ALLOWED[arrow]:
+            continue
+        row = await reach(db, state)
+        before = await everything(db, but_outbox=but_outbox)
 
-    assert not await send(db, arrow, row)
+        assert not await send(db, arrow, row), state
 
-    assert await everything(db, but_outbox=but_outbox) == before
+        assert await everything(db, but_outbox=but_outbox) == before, state
 
 
-@pytest.mark.parametrize(
-    ("arrow", "state"), [(arrow, state) for arrow, states in ALLOWED.items() for state in sorted(states)]
-)
-async def test_arrow_when_state_has_it_then_it_moves_just_once(db: Database, arrow: str, state: str) -> None:
-    row = await reach(db, state)
+@pytest.mark.parametrize("arrow", ARROWS)
+async def test_arrow_when_a_state_has_it_then_it_moves_just_once(db: Database, arrow: str) -> None:
+    for state in ALLOWED[arrow]:
+        row = await reach(db, state)
 
-    assert await send(db, arrow, row)
+        assert await send(db, arrow, row), state
 
-    moved = await job_row(db, row["job_id"])
-    assert moved != row
-    if arrow not in AGAIN_AND_AGAIN:
-        assert not await send(db, arrow, row)
-        assert await job_row(db, row["job_id"]) == moved
+        moved = await job_row(db, row["job_id"])
+        assert moved != row
+        if arrow not in AGAIN_AND_AGAIN:
+            assert not await send(db, arrow, row), state
+            assert await job_row(db, row["job_id"]) == moved
 
 
 @pytest.mark.parametrize("arrow", FENCED)

@@ -70,11 +70,3 @@ def test_settings_when_file_and_environment_differ_then_the_environment_wins(tmp
         seen = host.get("/v1/process").json()["environment"]
         assert (seen["A_SETTING"], seen["B_SETTING"]) == ("from the file", "from the environment")
         assert "Skipping 'B_SETTING' from local settings" in host.console
-
-
-def test_cors_when_an_origin_is_allowed_then_its_pages_may_call() -> None:
-    with RunningHost("http", "--cors", "https://a.example") as host:
-        allowed = host.get("/v1/items/1", headers={"origin": "https://a.example"})
-        assert allowed.headers["access-control-allow-origin"] == "https://a.example"
-        other = host.get("/v1/items/1", headers={"origin": "https://b.example"})
-        assert "access-control-allow-origin" not in other.headers

@@ -1,4 +1,4 @@
-"""Keys and switched-off functions (functions-host C1, C2, D8), asked of running hosts."""
+"""Who may call: keys, switched-off functions, pages of other origins (functions-host C1, C2, C7, D8)."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ OFF = {"AzureWebJobs.switched_off.Disabled": "true"}
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[RunningHost]:
-    with RunningHost("http", "--enableAuth", settings=KEYS | OFF) as running:
+    with RunningHost("http", "--enableAuth", "--cors", "https://a.example", settings=KEYS | OFF) as running:
         yield running
 
 
@@ -48,8 +48,14 @@ def test_keys_when_given_in_the_query_then_they_count_but_the_header_wins(guarde
     assert guarded.get("/v1/guarded?code=the-key", headers={"x-functions-key": "no"}).status_code == 401
 
 
-def test_keys_when_the_host_was_not_told_then_they_are_ignored_and_everybody_is_admin() -> None:
-    with RunningHost("http", settings=OFF) as host:
-        assert host.get("/v1/ruled").status_code == 200
-        assert host.get("/v1/hidden").status_code == 200
-        assert "Function switched_off is disabled." in host.console
+def test_keys_when_the_host_was_not_told_then_they_are_ignored_and_everybody_is_admin(http_host: RunningHost) -> None:
+    assert http_host.get("/v1/ruled").status_code == 200
+    assert http_host.get("/v1/hidden").status_code == 200
+    assert "Function switched_off is disabled." in http_host.console
+
+
+def test_cors_when_an_origin_is_allowed_then_its_pages_may_call(guarded: RunningHost) -> None:
+    allowed = guarded.get("/v1/items/1", headers={"origin": "https://a.example"})
+    assert allowed.headers["access-control-allow-origin"] == "https://a.example"
+    other = guarded.get("/v1/items/1", headers={"origin": "https://b.example"})
+    assert "access-control-allow-origin" not in other.headers

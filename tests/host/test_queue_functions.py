@@ -48,18 +48,14 @@ class Workplace:
     def put(self, **order: Any) -> None:
         self.queue.send_message(base64.b64encode(json.dumps(order).encode()).decode())
 
-    def wait_for_poison(self, count: int = 1) -> set[str]:
-        """The tags of the next poison messages."""
-        found: set[str] = set()
+    def wait_for_poison(self, tag: str) -> None:
+        """Wait until the message with this tag has been moved to the poison queue."""
 
-        def have_come() -> bool:
-            for message in self.poison.receive_messages() if exists(self.poison) else []:
-                found.add(json.loads(base64.b64decode(message.content))["tag"])
-                self.poison.delete_message(message)
-            return len(found) >= count
+        def has_come() -> bool:
+            messages = self.poison.receive_messages() if exists(self.poison) else []
+            return tag in [json.loads(base64.b64decode(message.content))["tag"] for message in messages]
 
-        wait_until(have_come, deadline_s=DEADLINE_S, what="the poison messages")
-        return found
+        wait_until(has_come, deadline_s=DEADLINE_S, what=f"'{tag}' in the poison queue")
 
     def wait_until_empty(self) -> None:
         def is_empty() -> bool:
@@ -114,7 +110,7 @@ def test_message_when_every_run_fails_then_it_is_poison_after_the_last_one(
 ) -> None:
     place, host = common
     place.put(tag=then, then=then)
-    assert place.wait_for_poison() == {then}
+    place.wait_for_poison(then)
     place.wait_until_empty()
     assert host.console.count(f"begun {then} ") == 3
 
@@ -160,9 +156,10 @@ def test_message_when_its_worker_dies_then_it_and_its_neighbours_come_again_at_o
         place.put(tag="neighbour", sleep=30)
         host.wait_for("begun neighbour")
         place.put(tag="killer", then="exit")
-        assert place.wait_for_poison(2) == {"killer", "neighbour"}
+        place.wait_for_poison("killer")
         assert host.console.count("begun killer") == 3
-        assert host.console.count("python exited with code 3 (0x3)") >= 3
+        assert host.console.count("Host.WorkerPool: python exited with code 3 (0x3)") == 3
+        assert host.console.count("begun neighbour") > 1
         assert "left neighbour" not in host.console
 
 
@@ -175,29 +172,21 @@ def test_message_when_its_run_is_too_long_then_it_is_released_without_a_word_to_
         assert "left long" not in host.console
 
 
-def test_messages_when_the_host_stops_then_what_ends_in_time_is_deleted_and_the_rest_stays_hidden(
-    place: Workplace,
-) -> None:
-    with place.host() as host:
+def test_stop_when_runs_go_on_then_the_app_is_told_and_only_what_ends_in_time_is_deleted(place: Workplace) -> None:
+    with place.host() as host, ThreadPoolExecutor() as threads:
         place.put(tag="short", sleep=1)
         place.put(tag="long", sleep=30)
         host.wait_for("begun long")
         host.wait_for("begun short")
-        host.tell(signal.SIGTERM)
-        assert host.wait() == 0
-        assert "left short" in host.console
-        assert "left long" not in host.console
-    assert place.queue.get_queue_properties().approximate_message_count == 1
-    assert list(place.queue.receive_messages()) == []
-
-
-def test_stop_when_the_app_has_a_sigterm_handler_then_it_is_told_at_once(place: Workplace) -> None:
-    with place.host() as host, ThreadPoolExecutor() as threads:
         waiting = threads.submit(host.get, "/watch-for-stop")
         host.wait_for("Function.watch_for_stop.User: watching")
         host.tell(signal.SIGTERM)
         assert waiting.result().text == "SIGTERM"
         assert host.wait() == 0
+        assert "left short" in host.console
+        assert "left long" not in host.console
+    assert place.queue.get_queue_properties().approximate_message_count == 1
+    assert list(place.queue.receive_messages()) == []
 
 
 def test_function_when_switched_off_then_nothing_sets_it_off_but_a_call_by_hand(place: Workplace) -> None:
@@ -230,11 +219,3 @@ def test_host_when_storage_refuses_it_then_it_ends_itself_with_1(place: Workplac
     with place.host(JobsQueue=refused) as host:
         assert host.wait() == 1
         assert "An unhandled exception has occurred. Host is shutting down." in host.console
-
-
-def test_connection_when_it_is_an_identity_then_the_host_says_what_it_needs(place: Workplace) -> None:
-    settings = {"JobsQueue": "", "JobsQueue__queueServiceUri": "https://x.queue.core.windows.net"}
-    host = RunningHost("work", settings={**place.settings, **settings})
-    assert host.wait() == 1
-    assert "the connection 'JobsQueue' is identity-based" in host.console
-    host.end()
