@@ -2,7 +2,9 @@
 ALTER TABLE jobs
     ADD COLUMN wants_approval boolean NOT NULL DEFAULT false,
     ADD COLUMN webhook_url    text,
-    ADD COLUMN about_job_id   bigint REFERENCES jobs ON DELETE CASCADE;  -- what a webhook's delivery is about
+    ADD COLUMN about_job_id   bigint REFERENCES jobs ON DELETE CASCADE,  -- what a webhook's delivery is about
+    ADD COLUMN share          text;  -- jobs with the same word share a limit of how many may be under way
+CREATE INDEX jobs_sharing ON jobs (share) WHERE share IS NOT NULL AND state IN ('queued', 'running');
 CREATE INDEX jobs_webhooks ON jobs (about_job_id, job_id) WHERE about_job_id IS NOT NULL;
 CREATE INDEX jobs_waiting ON jobs (job_id) WHERE state = 'waiting_for_approval';
 
@@ -50,9 +52,9 @@ DECLARE
     told bigint;
 BEGIN
     INSERT INTO jobs (kind, queue, workspace_id, actor, max_attempts, deadline_s, about_job_id, request_id, traceparent,
-                      input)
-    VALUES ('webhook', 'webhooks', NEW.workspace_id, 'job:' || NEW.job_id, 40, 900, NEW.job_id, NEW.request_id,
-            NEW.traceparent,
+                      share, input)
+    VALUES ('webhook', 'webhooks', NEW.workspace_id, 'job:' || NEW.job_id, 1000, 900, NEW.job_id, NEW.request_id,
+            NEW.traceparent, lower(substring(NEW.webhook_url FROM '//([^/?#]+)')),
             jsonb_build_object('url', NEW.webhook_url, 'type', 'job.' || NEW.state, 'at', clock_timestamp(),
                 'data', jsonb_build_object('job_id', NEW.job_id, 'kind', NEW.kind, 'workspace_id', NEW.workspace_id,
                     'state', NEW.state, 'result', NEW.result,

@@ -7,12 +7,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from shared import forecast, idempotency
 from shared.api.models import Accepted, AcceptedJob, NewJob, NewTicket
+from shared.api.problems import problems
 from shared.db import Connection, Database
-from shared.errors import AppError, NotFound, QueueFull, RateLimited
+from shared.errors import AppError, FieldProblem, InvalidInput, NotFound, QueueFull, RateLimited
 from shared.idempotency import Key, SingleFlight
 from shared.jobs import submit
 from shared.jobs.submit import Submission
@@ -20,6 +21,7 @@ from shared.kinds.kind import Kind, Plan
 from shared.log import logger
 from shared.names import ticket_name
 from shared.provider.lane import Limits
+from shared.webhooks.addresses import UnusableUrl, check_url
 
 log = logger("intake")
 
@@ -35,6 +37,7 @@ class Rules:
     queue_max: int
     rate_limit_per_minute: int
     key_ttl_s: float
+    allow_private_webhooks: bool
     lane: Limits
 
 
@@ -77,16 +80,20 @@ class Intake:
 
     async def accept_job(self, new: NewJob, asked: Asked, *, key: str | None) -> tuple[AcceptedJob, bool]:
         """Save a job that a workspace asks for. Raises as accept_ticket does, but for RateLimited."""
-        kind = self.kinds[new.kind]
+        kind, given = self._asked_for(new)
 
         async def save(connection: Connection) -> AcceptedJob:
-            params = asdict(asked) | self._job_params(kind) | {
-                "workspace_id": new.workspace_id,
-                "input": {"task": new.task, **new.input},
-                "wants_approval": new.require_approval,
-                "webhook_url": new.webhook_url,
-                "deadline_s": new.timeout_seconds,
-            }
+            params = (
+                asdict(asked)
+                | self._job_params(kind)
+                | {
+                    "workspace_id": new.workspace_id,
+                    "input": {"task": new.task, **given},
+                    "wants_approval": new.require_approval,
+                    "webhook_url": new.webhook_url,
+                    "deadline_s": new.timeout_seconds,
+                }
+            )
             seen = await submit.job(connection, params)
             if seen.job_id is None:
                 raise self._refusal(kind, seen, new.workspace_id, f"There is no workspace {new.workspace_id}.")
@@ -95,6 +102,22 @@ class Intake:
 
         scope = key and Key.of(key, route="POST /v1/jobs", actor=f"workspace:{new.workspace_id}", body=new)
         return await self._once(scope or None, AcceptedJob, save)
+
+    def _asked_for(self, new: NewJob) -> tuple[Kind, dict[str, Any]]:
+        """The kind, and its checked input. Raises InvalidInput."""
+        kind = self.kinds.get(new.kind)
+        if kind is None or kind.input is None:
+            raise InvalidInput([FieldProblem("kind", "is no kind of job that can be asked for")])
+        if new.webhook_url is not None:
+            try:
+                check_url(new.webhook_url, allow_private=self.rules.allow_private_webhooks)
+            except UnusableUrl as exc:
+                raise InvalidInput([FieldProblem("webhook_url", str(exc))]) from None
+        try:
+            given = kind.input.model_validate(new.input)
+        except ValidationError as exc:
+            raise InvalidInput(problems(exc, within="input")) from None
+        return kind, given.model_dump(mode="json", by_alias=True)
 
     async def _once(self, key: Key | None, model: type[A], save: Submit[A]) -> tuple[A, bool]:
         """With a key: key and job in one short transaction, so that a refusal takes the key away again."""
@@ -109,9 +132,7 @@ class Intake:
             await idempotency.keep(connection, key, accepted)
             return accepted, False
 
-        (accepted, is_replay), was_shared = await self.flights.run(
-            key, lambda: self.db.run(keep, in_transaction=True)
-        )
+        (accepted, is_replay), was_shared = await self.flights.run(key, lambda: self.db.run(keep, in_transaction=True))
         return accepted, is_replay or was_shared
 
     def _answer(self, kind: Kind, job_id: int, seen: Submission) -> dict[str, Any]:
@@ -140,6 +161,7 @@ class Intake:
         return {
             "kind": kind.name,
             "queue": kind.queue,
+            "share": kind.share,
             "deadline_s": kind.deadline_s,
             "endpoint": plan.endpoint,
             "chat_calls": plan.chat_calls,

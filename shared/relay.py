@@ -13,7 +13,7 @@ from shared.log import logger
 from shared.names import ticket_name, time_text
 from shared.provider.lane import Lane
 from shared.queues import outbox
-from shared.queues.messages import PoisonMessage, WorkMessage, encode
+from shared.queues.messages import EventMessage, PoisonMessage, WorkMessage, encode
 from shared.queues.outbox import Letter, Purpose
 from shared.queues.storage import QueueRefused, Queues
 from shared.retry import backoff_s
@@ -30,12 +30,17 @@ REFUSED_CAP_S = 60.0
 
 @dataclass(frozen=True)
 class Relay:
-    """What a pass works with; `names` maps a queue of the database (`tickets`) to its name in the storage account."""
+    """What a pass works with.
+
+    `names` maps a queue of the database (`tickets`) to its name in the storage account; of jobs with the same share at
+    most `share_limits[queue]` are announced and under way together.
+    """
 
     db: Database
     queues: Queues
     lane: Lane
     names: Mapping[str, str]
+    share_limits: Mapping[str, int]
 
     async def run_pass(self, *, stay_s: float) -> None:
         """Put everything that is due, and what becomes due within `stay_s` seconds. Two passes at once are harmless."""
@@ -60,7 +65,8 @@ class Relay:
 
     async def _take(self, queue: str, purpose: Purpose) -> list[Letter]:
         if purpose == "work":
-            return await outbox.take_work(self.db, queue, self.lane, limit=BATCH)
+            limit = self.share_limits[queue]
+            return await outbox.take_work(self.db, queue, self.lane, share_limit=limit, limit=BATCH)
         return await outbox.take_poison(self.db, queue, limit=BATCH)
 
     async def _wait_for_more(self, queue: str, purpose: Purpose, ends: float) -> bool:
@@ -93,7 +99,7 @@ class Relay:
         async with gate:
             try:
                 if purpose == "work":
-                    await self.queues.put(self.names[queue], encode(work_message(letter)))
+                    await self.queues.put(self.names[queue], encode(work_message(queue, letter)))
                 else:
                     message_id = await self.queues.put(f"{self.names[queue]}-poison", encode(poison_message(letter)))
                     await outbox.poison_sent(self.db, letter, message_id)
@@ -118,7 +124,9 @@ class Relay:
         )
 
 
-def work_message(letter: Letter) -> WorkMessage:
+def work_message(queue: str, letter: Letter) -> WorkMessage | EventMessage:
+    if queue == "webhooks":
+        return EventMessage(event_id=letter.job_id, delivery=letter.delivery, traceparent=letter.traceparent)
     return WorkMessage(job_id=letter.job_id, delivery=letter.delivery, traceparent=letter.traceparent)
 
 

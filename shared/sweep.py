@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from shared.cleaning import clean
 from shared.db import Database
 from shared.errors import DatabaseUnavailable, QueueUnavailable
-from shared.jobs import rescue
+from shared.jobs import approvals, rescue
 from shared.log import logger
 from shared.queues.poison import Poison
 from shared.queues.storage import QueueRefused, Queues
@@ -76,7 +76,7 @@ class Sweep:
 
     async def run_pass(self) -> None:
         """Leases, lost messages, poison queues, old rows; each part for itself. Two passes at once are harmless."""
-        for part in (self._leases, self._messages, self._poison, self._clean):
+        for part in (self._leases, self._messages, self._approvals, self._poison, self._clean):
             try:
                 await part()
             except QueueUnavailable as exc:
@@ -121,6 +121,11 @@ class Sweep:
                 ):
                     for job in again:
                         log.info("job %d: queued, announced again (lost %d times)", job.job_id, job.unclaimed)
+
+    async def _approvals(self) -> None:
+        while expired := await approvals.expire(self.db, limit=BATCH):
+            for job in expired:
+                log.info("job %d: %s, nobody approved it in time", job.job_id, job.state)
 
     async def _poison(self) -> None:
         for queue in self.names:

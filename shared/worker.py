@@ -34,6 +34,7 @@ from shared.runs.outcomes import (
 )
 from shared.runs.run import PATIENCE_S, Heart, Run
 from shared.runs.steps import carry_out
+from shared.webhooks.courier import Courier
 
 log = logger("worker")
 
@@ -58,6 +59,7 @@ class Worker:
 
     db: Database
     gate: Gate
+    courier: Courier
     heart: Heart
     kinds: Mapping[str, Kind]
     policy: Policy
@@ -86,9 +88,9 @@ class Worker:
             return
         log.info("job %d: running (attempt %d)", claim.job_id, claim.attempts)
         kind = self.kinds[claim.kind]
-        run = Run(claim, self.heart, claimed_at=asked_at, slice_s=self.policy.slice_s)
+        run = Run(claim, self.heart, claimed_at=asked_at, slice_s=self.policy.slice_s, yields=kind.yields)
         with self.heart.beats_for(run):
-            outcome = await carry_out(WorkDesk(run, self.db, self.gate, saved=dict(claim.saved)), kind)
+            outcome = await carry_out(WorkDesk(run, self.db, self.gate, self.courier, saved=dict(claim.saved)), kind)
             await self._leave(run, kind, outcome)
         self.kick()
         if isinstance(outcome, Crashed):
@@ -158,7 +160,8 @@ class Worker:
 
     async def _retry(self, run: Run, kind: Kind, error: JobError, hint_s: float | None) -> Left | None:
         claim = run.claim
-        if claim.attempts >= claim.max_attempts:
+        is_too_old = kind.max_age_s is not None and claim.age_s >= kind.max_age_s
+        if claim.attempts >= claim.max_attempts or is_too_old:
             return await leave.dead_letter(self.db, claim, error, waited_s=run.waited_s)
         wait_s = max(self._backoff_s(kind, claim.attempts), min(hint_s or 0.0, self.policy.retry_cap_s))
         return await leave.retry_later(self.db, claim, error, wait_s=wait_s, waited_s=run.waited_s)

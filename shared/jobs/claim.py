@@ -30,7 +30,8 @@ WITH before AS (
     SELECT job_id, run, attempts, queue, before.announced_at FROM claimed, before
 )
 SELECT job_id, run, kind, ticket_id, workspace_id, actor, input, attempts, max_attempts, deadline_s, ran_s,
-       cancel_requested, wants_approval, request_id, traceparent,"""
+       cancel_requested, wants_approval, request_id, traceparent,
+       extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_s,"""
     + SAVED_STEPS
     + "FROM claimed"
 )
@@ -39,7 +40,8 @@ SELECT job_id, run, kind, ticket_id, workspace_id, actor, input, attempts, max_a
 CLAIMED_BEFORE: LiteralString = (
     """
 SELECT job_id, run, kind, ticket_id, workspace_id, actor, input, attempts, max_attempts, deadline_s, ran_s,
-       cancel_requested, wants_approval, request_id, traceparent,"""
+       cancel_requested, wants_approval, request_id, traceparent,
+       extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_s,"""
     + SAVED_STEPS
     + "FROM jobs AS claimed WHERE job_id = %(job_id)s AND claim_id = %(claim_id)s AND state = 'running'"
 )
@@ -104,6 +106,7 @@ class Claim:
     wants_approval: bool
     request_id: str | None
     traceparent: str | None
+    age_s: float
     saved: dict[str, Any]
 
     @property

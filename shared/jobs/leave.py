@@ -26,8 +26,8 @@ WHERE job_id = %(job_id)s AND run = %(run)s AND state = 'running'
 """
 
 _ERROR: LiteralString = """
-    CASE WHEN %(code)s::text IS NOT NULL THEN jsonb_build_object(
-        'code', %(code)s::text, 'message', %(message)s::text, 'at', clock_timestamp(), 'attempt', attempts) END
+    CASE WHEN %(code)s::text IS NOT NULL THEN jsonb_strip_nulls(jsonb_build_object('code', %(code)s::text,
+        'message', %(message)s::text, 'status', %(status)s::integer, 'at', clock_timestamp(), 'attempt', attempts)) END
 """
 
 _REST: LiteralString = """
@@ -152,6 +152,7 @@ def _params(claim: Claim, waited_s: float, error: JobError | None, **more: Any) 
         "waited_s": waited_s,
         "code": error.code if error else None,
         "message": error.message if error else None,
+        "status": error.status if error else None,
         "outcome": None,
         "wait_s": 0.0,
         **more,

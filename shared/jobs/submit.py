@@ -91,9 +91,9 @@ WITH asker AS (
     + _ROOM
     + """, job AS (
     INSERT INTO jobs (kind, queue, workspace_id, actor, input, max_attempts, deadline_s, endpoint, chat_calls_left,
-                      wants_approval, webhook_url, request_id, traceparent)
+                      wants_approval, webhook_url, share, request_id, traceparent)
     SELECT %(kind)s, %(queue)s, workspace_id, 'workspace:' || workspace_id, %(input)s, %(max_attempts)s,
-           %(deadline_s)s, %(endpoint)s, %(chat_calls)s, %(wants_approval)s, %(webhook_url)s, %(request_id)s,
+           %(deadline_s)s, %(endpoint)s, %(chat_calls)s, %(wants_approval)s, %(webhook_url)s, %(share)s, %(request_id)s,
            %(traceparent)s
     FROM asker, waiting WHERE"""
     + _HAS_ROOM

@@ -1,4 +1,7 @@
-"""What a kind of job declares. Adding a kind is one module like shared/kinds/ticket.py, and its line in wiring.KINDS."""
+"""What a kind of job declares.
+
+Adding a kind is one module like shared/kinds/ticket.py, and its name in wiring.KINDS.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +33,9 @@ class Desk(Protocol):
 
     async def embed(self, text: str, *, dimensions: int) -> list[float]:
         """One embedding. Raises ProviderError."""
+
+    async def deliver(self, url: str, event_id: str, body: bytes) -> int:
+        """POST a signed event to a receiver; the status of its answer. Raises Undelivered."""
 
 
 async def _nothing(_: Desk) -> None:
@@ -66,6 +72,9 @@ class Kind:
     is not asked for by POST /v1/jobs. `result` and `artifacts` make of all outputs what appears when the job
     succeeds, `preview` what a person sees before the approval. `publish` is a CTE over `gone` (the job's row as it
     becomes succeeded) for what else the world is shown, in the same statement.
+
+    `parallel` steps of a stage run side by side. A kind that `yields` lets others have the provider first. Jobs with
+    the same `share` have a common limit of how many may be under way. `max_age_s`: older jobs are not retried again.
     """
 
     name: str
@@ -78,6 +87,9 @@ class Kind:
     preview: Callable[[Outputs], tuple[Artifact, ...]] = _no_artifacts
     publish: LiteralString = ""
     parallel: int = 1
+    yields: bool = False
+    share: str | None = None
+    max_age_s: float | None = None
     is_cancellable: bool = False
     max_attempts: int | None = None
     retry_base_s: float | None = None

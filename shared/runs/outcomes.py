@@ -82,24 +82,33 @@ def outcome_of(error: BaseException) -> Outcome:
     match error:
         case Stopped():
             return _stopped(error)
-        case LaneBusy():
-            return GivenBack("quota", error.retry_after_s)
-        case Throttled():
-            return GivenBack("quota", error.retry_after_s, JobError(error.code, error.message))
-        case Misconfigured():
-            return GivenBack("breaker", MISCONFIGURED_WAIT_S, JobError(error.code, error.message))
-        case BreakerOpen():
-            return GivenBack("breaker", error.retry_after_s)
-        case Final():
-            return Failed(JobError(error.code, error.message))
         case ProviderError():
-            return Retried(JobError(error.code, error.message), error.retry_after_s)
+            return _provider(error)
+        case Undelivered():
+            return Retried(JobError("undeliverable", str(error), error.status))
         case ArtifactTooLarge():
             return Failed(JobError("artifact_too_large", str(error)))
         case DatabaseUnavailable():
             return OutOfPatience()
         case _:
             return Crashed(error)
+
+
+def _provider(error: ProviderError) -> Outcome:
+    why = JobError(error.code, error.message)
+    match error:
+        case LaneBusy():
+            return GivenBack("quota", error.retry_after_s)
+        case Throttled():
+            return GivenBack("quota", error.retry_after_s, why)
+        case Misconfigured():
+            return GivenBack("breaker", MISCONFIGURED_WAIT_S, why)
+        case BreakerOpen():
+            return GivenBack("breaker", error.retry_after_s)
+        case Final():
+            return Failed(why)
+        case _:
+            return Retried(why, error.retry_after_s)
 
 
 def _stopped(stop: Stopped) -> Outcome:

@@ -36,8 +36,9 @@ class Stopped(Exception):
 class Run:
     """One claimed job while this process works on it. Times are seconds on this process's monotonic clock."""
 
-    def __init__(self, claim: Claim, heart: Heart, *, claimed_at: float, slice_s: float) -> None:
+    def __init__(self, claim: Claim, heart: Heart, *, claimed_at: float, slice_s: float, yields: bool = False) -> None:
         self.claim = claim
+        self.yields = yields
         self.heart = heart
         self.lease_until = claimed_at + heart.lease_s
         self.stopped: Stop | None = None

@@ -93,8 +93,8 @@ class Performance:
 
 def _needs(before: Plan, now: Plan) -> claims.Needs:
     """What the job's row has to know; steps that the output has made known are planned for people to see."""
-    known = {step.name for step in before.steps}
-    new = [(step, position) for position, step in enumerate(now.steps) if step.name not in known]
+    has_grown = len(now.steps) > len(before.steps)
+    new = [(step, position) for position, step in enumerate(now.steps) if has_grown and step in now.remaining]
     return claims.Needs(
         progress=now.progress,
         endpoint=now.endpoint,
@@ -103,5 +103,3 @@ def _needs(before: Plan, now: Plan) -> claims.Needs:
         positions=[position for _, position in new],
         details=[step.detail for step, _ in new],
     )
-
-
