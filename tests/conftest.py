@@ -125,6 +125,8 @@ def environment(request: pytest.FixtureRequest, database_url: str, mailroom: Mai
         "DATABASE_URL": database_url,
         "JobsQueue": mailroom.connection_string,
         "TICKET_QUEUE": mailroom.tickets,
+        "REPORT_QUEUE": mailroom.reports,
+        "WEBHOOK_QUEUE": mailroom.webhooks,
         "PROVIDER_URL": "http://provider/v1",
         "PROVIDER_API_KEY": "test-key",
     }

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from shared.artifacts import Artifact, ArtifactTooLarge
-from shared.errors import BreakerOpen, DatabaseUnavailable, Final, LaneBusy, Misconfigured, ProviderError, Throttled
+from shared.errors import (
+    BreakerOpen,
+    DatabaseUnavailable,
+    Final,
+    LaneBusy,
+    Misconfigured,
+    ProviderError,
+    Throttled,
+    Undelivered,
+)
 from shared.jobs import states
 from shared.jobs.states import JobError
 from shared.runs.run import Stopped
