@@ -19,6 +19,7 @@ from psycopg.rows import class_row, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from shared.errors import DatabaseUnavailable
+from shared.timing import timed
 
 T = TypeVar("T")
 Params = Mapping[str, Any]
@@ -30,9 +31,6 @@ POOL_TIMEOUT_S = 2.0
 RECONNECT_TIMEOUT_S = 5.0
 POOL_IDLE_S = 120.0
 
-#: Seconds this request has spent in the database so far; None outside a request.
-spent: contextvars.ContextVar[list[float] | None] = contextvars.ContextVar("spent", default=None)
-
 #: Until when (on the loop's clock) this request may wait for the database; None = as long as it takes.
 deadline: contextvars.ContextVar[float | None] = contextvars.ContextVar("deadline", default=None)
 
@@ -40,16 +38,13 @@ deadline: contextvars.ContextVar[float | None] = contextvars.ContextVar("deadlin
 @asynccontextmanager
 async def translated() -> AsyncIterator[None]:
     """Turn "the database is away" in all its forms into DatabaseUnavailable; every other error is a fault of ours."""
-    began = time.perf_counter()
     try:
-        yield
+        with timed("db"):
+            yield
     except (PoolTimeout, PoolClosed, TooManyRequests, TimeoutError, psycopg.InterfaceError) as exc:
         raise DatabaseUnavailable from exc
     except psycopg.OperationalError as exc:
         raise DatabaseUnavailable from exc
-    finally:
-        if (total := spent.get()) is not None:
-            total.append(time.perf_counter() - began)
 
 
 class Database:

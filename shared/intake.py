@@ -21,6 +21,7 @@ from shared.kinds.kind import Kind, Plan
 from shared.log import logger
 from shared.names import ticket_name
 from shared.provider.lane import Limits
+from shared.timing import timed
 from shared.webhooks.addresses import UnusableUrl, check_url
 
 log = logger("intake")
@@ -69,7 +70,8 @@ class Intake:
 
         async def save(connection: Connection) -> Accepted:
             params = new.model_dump() | asdict(asked) | self._job_params(kind)
-            seen = await submit.ticket(connection, params)
+            with timed("rate_limit"):  # the statement that looks at the limits is the one that saves
+                seen = await submit.ticket(connection, params)
             if seen.job_id is None or seen.ticket_id is None:
                 raise self._refusal(kind, seen, new.customer_id, f"There is no customer {new.customer_id}.")
             log.info("job %d: queued (%s)", seen.job_id, ticket_name(seen.ticket_id))
@@ -94,7 +96,8 @@ class Intake:
                     "deadline_s": new.timeout_seconds,
                 }
             )
-            seen = await submit.job(connection, params)
+            with timed("rate_limit"):
+                seen = await submit.job(connection, params)
             if seen.job_id is None:
                 raise self._refusal(kind, seen, new.workspace_id, f"There is no workspace {new.workspace_id}.")
             log.info("job %d: queued (%s for %s)", seen.job_id, kind.name, new.workspace_id)

@@ -1,4 +1,4 @@
-"""SIGTERM in a worker process: give the jobs back first, then end as the process would have ended."""
+"""SIGTERM in a worker process: give the jobs back and answer who is waiting, then end as the process would have."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ import threading
 from collections.abc import Awaitable
 from types import FrameType
 from typing import Protocol
+
+from shared.timing import under_way
+
+LAST_ANSWERS_S = 0.2  # for answers that have left the app and not yet the worker
 
 
 class Drain(Protocol):
@@ -28,6 +32,8 @@ def on_terminate(drain: Drain, *, within_s: float) -> None:
 
     async def drain_then_end() -> None:
         await drain(within_s=within_s)
+        await under_way.answered(within_s=within_s)
+        await asyncio.sleep(LAST_ANSWERS_S)
         signal.signal(signal.SIGTERM, before)
         os.kill(os.getpid(), signal.SIGTERM)
 

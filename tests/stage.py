@@ -23,6 +23,7 @@ from shared.db import Database, Row
 from shared.intake import Asked
 from shared.wiring import App
 from shared.worker import Worker
+from simulator.provider.simulation import Simulation
 
 T = TypeVar("T")
 
@@ -126,12 +127,22 @@ async def announce(app: App, mailroom: Mailroom) -> list[str]:
     return await mailroom.take_texts(mailroom.tickets)
 
 
+def numbers(texts: list[str]) -> list[tuple[int, int]]:
+    """Work messages as (job_id, delivery), in order."""
+    return sorted((json.loads(text)["job_id"], json.loads(text)["delivery"]) for text in texts)
+
+
+async def work_once(app: App, mailroom: Mailroom, worker: Worker) -> None:
+    """One round, without waiting for due times: what is queued is announced and worked."""
+    await hasten(app.db)
+    for text in await announce(app, mailroom):
+        await worker.work(text)
+
+
 async def finish(app: App, mailroom: Mailroom, worker: Worker) -> None:
-    """Relay and work, without waiting for due times, until no job is queued any more (at most 20 rounds)."""
+    """Rounds of work until no job is queued any more (at most 20)."""
     for _ in range(20):
-        await hasten(app.db)
-        for text in await announce(app, mailroom):
-            await worker.work(text)
+        await work_once(app, mailroom, worker)
         if not await app.db.fetch_dicts("SELECT 1 AS one FROM jobs WHERE state = 'queued' LIMIT 1"):
             return
     raise TimeoutError("the jobs do not come to an end")
@@ -166,3 +177,9 @@ async def saved(db: Database) -> dict[str, int]:
     )
     assert row is not None
     return dict(row)
+
+
+def calls(provider: Simulation) -> dict[str, int]:
+    """How many calls of each task the provider has seen."""
+    counted: dict[str, dict[str, int]] = provider.counters.snapshot()["calls"]
+    return {task: sum(outcomes.values()) for task, outcomes in counted.items()}

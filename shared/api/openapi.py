@@ -24,7 +24,8 @@ _PROBLEMS = {
     413: "payload_too_large",
     415: "unsupported_media_type",
     422: "validation_error",
-    503: "database_unavailable; `Retry-After` says when to come back.",
+    429: "rate_limited; `Retry-After` says when to come back.",
+    503: "database_unavailable, queue_full; `Retry-After` says when to come back.",
 }
 _BODY_PROBLEMS = (400, 413, 415, 422)
 
@@ -57,7 +58,7 @@ OPERATIONS = (
         "Accept a ticket",
         {202: models.Accepted},
         takes=models.NewTicket,
-        problems=(404, *_BODY_PROBLEMS),
+        problems=(404, 429, *_BODY_PROBLEMS),
     ),
     Operation(
         "list_tickets",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import math
 import re
 import time
 import uuid
@@ -15,10 +14,11 @@ from urllib.parse import quote
 import azure.functions as func
 from pydantic import BaseModel
 
-from shared import db, log
+from shared import db, log, timing
 from shared.api.models import AcceptedJob, ErrorBody, Problem, ProblemField
 from shared.artifacts import Artifact
 from shared.errors import AppError, Busy, InvalidInput
+from shared.timing import under_way
 
 Handler = Callable[[func.HttpRequest], Awaitable[func.HttpResponse]]
 
@@ -36,9 +36,9 @@ def reply(status: int, model: BaseModel, **headers: str) -> func.HttpResponse:
 
 
 def accepted_reply(accepted: AcceptedJob, *, is_replay: bool) -> func.HttpResponse:
-    """202 with the job's address. The limits were looked at inside the one statement, which `db` times."""
+    """202 with the job's address."""
     replayed = {"Idempotent_Replayed": "true"} if is_replay else {}
-    return reply(202, accepted, Location=accepted.status_url, Server_Timing="rate_limit;dur=0", **replayed)
+    return reply(202, accepted, Location=accepted.status_url, **replayed)
 
 
 def file_reply(req: func.HttpRequest, file: Artifact) -> func.HttpResponse:
@@ -67,24 +67,27 @@ def replies(handler: Handler) -> Handler:
         given = req.headers.get("x-request-id", "")
         request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
         log.request_id.set(request_id)
-        db_times: list[float] = []
-        db.spent.set(db_times)
+        spent = {"rate_limit": 0.0, "db": 0.0} if req.method == "POST" else {"db": 0.0}
+        timing.spent.set(spent)
         db.deadline.set(asyncio.get_running_loop().time() + DATABASE_LIMIT_S)
-        try:
-            response = await handler(req)
-        except AppError as exc:
-            response = _problem(exc, request_id)
-        except Exception:
-            _log.exception("%s: unexpected error (request %s)", handler.__name__, request_id)
-            response = _problem(AppError("Something went wrong on our side."), request_id)
+        with under_way.one():
+            response = await _answer(handler, req, request_id)
         response.headers["X-Request-Id"] = request_id
-        total_ms = 1000 * (time.perf_counter() - began)
-        timing = f"db;dur={1000 * math.fsum(db_times):.1f}, total;dur={total_ms:.1f}"
-        extra = response.headers.get("Server-Timing")
-        response.headers["Server-Timing"] = f"{extra}, {timing}" if extra else timing
+        spent["total"] = time.perf_counter() - began
+        response.headers["Server-Timing"] = ", ".join(f"{name};dur={1000 * s:.1f}" for name, s in spent.items())
         return response
 
     return wrapped
+
+
+async def _answer(handler: Handler, req: func.HttpRequest, request_id: str) -> func.HttpResponse:
+    try:
+        return await handler(req)
+    except AppError as exc:
+        return _problem(exc, request_id)
+    except Exception:
+        _log.exception("%s: unexpected error (request %s)", handler.__name__, request_id)
+        return _problem(AppError("Something went wrong on our side."), request_id)
 
 
 def _problem(error: AppError, request_id: str) -> func.HttpResponse:

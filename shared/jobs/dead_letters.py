@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, LiteralString
+from typing import Any, LiteralString, Protocol
 
 from shared.db import Database
 from shared.jobs.people import AFRESH, Moved
@@ -22,23 +23,26 @@ SELECT (SELECT count(*) FROM jobs WHERE state = 'dead_letter' AND queue = %(queu
 """
 
 HOLD: LiteralString = """
-UPDATE poison_passes SET held_until = clock_timestamp() + %(hold_s)s * interval '1 second', is_wanted = false
+UPDATE poison_passes SET held_until = clock_timestamp() + %(hold_s)s * interval '1 second', is_wanted = false,
+    done_at = '-infinity'  -- a pass that comes to no end leaves the next one due
 WHERE queue = %(queue)s AND held_until < clock_timestamp()
 RETURNING clock_timestamp() AS began_at
 """
 
 DONE: LiteralString = """
-UPDATE poison_passes SET held_until = '-infinity', done_at = clock_timestamp(), strays = %(strays)s
+UPDATE poison_passes SET done_at = clock_timestamp(), strays = %(strays)s,
+    held_until = clock_timestamp() + %(hidden_s)s * interval '1 second'
 WHERE queue = %(queue)s
 """
 
 # The recorded copy is kept; a copy of a dead letter that has none recorded becomes it. All else is to be deleted.
 JUDGE: LiteralString = """
-UPDATE jobs SET poison_message_id = %(message_id)s,
-                poison_put_at = coalesce(poison_put_at, clock_timestamp())
-WHERE job_id = %(job_id)s AND state = 'dead_letter' AND delivery = %(delivery)s
-  AND (poison_message_id IS NULL OR poison_message_id = %(message_id)s)
-RETURNING job_id
+UPDATE jobs SET poison_message_id = copy.message_id, poison_put_at = coalesce(poison_put_at, clock_timestamp())
+FROM unnest(%(job_ids)s::bigint[], %(deliveries)s::integer[], %(message_ids)s::text[])
+    AS copy (job_id, delivery, message_id)
+WHERE jobs.job_id = copy.job_id AND state = 'dead_letter' AND jobs.delivery = copy.delivery
+  AND (poison_message_id IS NULL OR poison_message_id = copy.message_id)
+RETURNING jobs.job_id, poison_message_id AS message_id
 """
 
 # Put over twice the hiding before the pass began, and not met by it: somebody has deleted the message.
@@ -101,6 +105,16 @@ class Counts:
     is_due: bool
 
 
+class Copy(Protocol):
+    """What a message on the poison queue says it is about."""
+
+    @property
+    def job_id(self) -> int: ...
+
+    @property
+    def delivery(self) -> int: ...
+
+
 @dataclass(frozen=True)
 class Redriven:
     """The jobs that were put back on the queue, and how many more the filter would find."""
@@ -122,15 +136,22 @@ async def hold(db: Database, queue: str, *, hold_s: float) -> Any:
     return row["began_at"] if row else None
 
 
-async def done(db: Database, queue: str, *, strays: int) -> None:
-    """A complete pass has met everything; `strays` messages were no job at all."""
-    await db.execute(DONE, {"queue": queue, "strays": strays})
+async def done(db: Database, queue: str, *, strays: int, hidden_s: float) -> None:
+    """A complete pass has met everything, `strays` messages that were no job at all among it.
+
+    No other one begins for `hidden_s` seconds: it would not see the messages that this one has taken.
+    """
+    await db.execute(DONE, {"queue": queue, "strays": strays, "hidden_s": hidden_s})
 
 
-async def judge(db: Database, job_id: int, delivery: int, message_id: str) -> bool:
-    """Whether this message is the one copy of a dead letter."""
-    params = {"job_id": job_id, "delivery": delivery, "message_id": message_id}
-    return await db.fetch_dict(JUDGE, params) is not None
+async def judge(db: Database, copies: Mapping[str, Copy]) -> dict[str, int]:
+    """Of messages (by their id) those that are the one copy of a dead letter: message id → job_id."""
+    params = {
+        "job_ids": [copy.job_id for copy in copies.values()],
+        "deliveries": [copy.delivery for copy in copies.values()],
+        "message_ids": list(copies),
+    }
+    return {row["message_id"]: row["job_id"] for row in await db.fetch_dicts(JUDGE, params)}
 
 
 async def put_again(db: Database, queue: str, *, began_at: Any, settled_s: float, met: list[int]) -> list[int]:

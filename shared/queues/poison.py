@@ -17,7 +17,7 @@ log = logger("poison")
 EVERY_S = 600.0  # a full pass at least this often: what an operator did leaves the count as it was
 HIDE_S = 10  # how long a pass may hide a message from people
 SETTLED_S = 20.0  # twice the hiding: a message put before that must have been met
-HOLD_S = 60.0
+HOLD_S = 20.0  # the longest pass, and the hiding of its last messages
 LONGEST_S = 8.0  # of a pass: then its first messages come back, and it would never end
 
 
@@ -48,31 +48,32 @@ class Poison:
             return
         found = Found()
         if not await self._meet_all(name, found):
-            return  # its messages are seen again in 10 s; the next pass counts anew
+            return  # its messages are seen again in 10 s; the pass is still due
         again = await dead_letters.put_again(self.db, queue, began_at=began_at, settled_s=SETTLED_S, met=found.met)
         for job_id in again:
             log.info("job %d: its dead letter had gone from the poison queue and is put again", job_id)
-        await dead_letters.done(self.db, queue, strays=found.strays)
+        hidden_s = HIDE_S if found.met or found.strays else 0
+        await dead_letters.done(self.db, queue, strays=found.strays, hidden_s=hidden_s)
 
     async def _meet_all(self, name: str, found: Found) -> bool:
         ends = time.monotonic() + LONGEST_S
         while messages := await self.queues.take(name, hide_s=HIDE_S):
-            for message in messages:
-                if not await self._is_to_stay(message, found):
-                    await self.queues.delete(name, message.message_id, message.pop_receipt)
+            for message in await self._not_to_stay(messages, found):
+                await self.queues.delete(name, message.message_id, message.pop_receipt)
+                if time.monotonic() > ends:
+                    return False
             if time.monotonic() > ends:
                 return False
         return True
 
-    async def _is_to_stay(self, message: Held, found: Found) -> bool:
-        copy = StoredCopy.read(message.text)
-        if copy is None:
-            found.strays += 1
-            return True
-        if copy.is_plain and await people.retry_by_message(self.db, copy.job_id, copy.delivery):
-            log.info("job %d: queued (an operator put its dead letter back as plain text)", copy.job_id)
-            return False
-        if await dead_letters.judge(self.db, copy.job_id, copy.delivery, message.message_id):
-            found.met.append(copy.job_id)
-            return True
-        return False
+    async def _not_to_stay(self, messages: list[Held], found: Found) -> list[Held]:
+        """Of the messages taken those to be deleted; the others are noted in `found`."""
+        read = {message.message_id: StoredCopy.read(message.text) for message in messages}
+        copies = {message_id: copy for message_id, copy in read.items() if copy is not None}
+        found.strays += len(read) - len(copies)
+        for copy in copies.values():
+            if copy.is_plain and await people.retry_by_message(self.db, copy.job_id, copy.delivery):
+                log.info("job %d: queued (an operator put its dead letter back as plain text)", copy.job_id)
+        kept = await dead_letters.judge(self.db, copies)
+        found.met += kept.values()
+        return [message for message in messages if message.message_id in copies.keys() - kept.keys()]

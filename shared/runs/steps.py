@@ -17,6 +17,8 @@ from shared.runs.run import Run, Stopped
 async def carry_out(desk: WorkDesk, kind: Kind) -> Outcome:
     """Do the steps within the job's running time, and say how it went; raises only when it is cancelled itself."""
     run = desk.run
+    if run.seconds_left <= 0:
+        return outcome_of(Stopped("deadline"))
     task = asyncio.create_task(Performance(desk, kind).play(), name=f"job-{run.claim.job_id}")
     run.works_in(task)
     try:

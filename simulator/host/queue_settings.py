@@ -34,9 +34,7 @@ class QueueSettings:
     message_encoding: MessageEncoding = "base64"
 
     @classmethod
-    def from_host_json(
-        cls, host_json: Mapping[str, object], *, cores: int, development: bool
-    ) -> "QueueSettings":
+    def from_host_json(cls, host_json: Mapping[str, object], *, cores: int, development: bool) -> "QueueSettings":
         """Read `extensions.queues` of a parsed host.json.
 
         Without `newBatchThreshold` it is (batchSize div 2) x cores (recorded listener, R12). In the
@@ -102,9 +100,7 @@ def _find_section(host_json: Mapping[str, object]) -> dict[str, object]:
     found: object = host_json
     for name in ("extensions", "queues"):
         if not isinstance(found, Mapping):
-            raise InvalidQueueSettings(
-                f"host.json: '{name}' is looked for inside something that is no object"
-            )
+            raise InvalidQueueSettings(f"host.json: '{name}' is looked for inside something that is no object")
         found = {str(key).lower(): value for key, value in found.items()}.get(name, {})
     if not isinstance(found, Mapping):
         raise InvalidQueueSettings("host.json: extensions.queues is no object")

@@ -2,10 +2,11 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from azure.core.exceptions import AzureError, HttpResponseError
+from azure.core.exceptions import AzureError, HttpResponseError, ResourceExistsError
 from azure.storage.queue.aio import QueueClient
 
 from simulator.host.host_stop import HostStop
@@ -75,7 +76,7 @@ class QueueStorage:
             except HttpResponseError as error:
                 if error_code(error) != "QueueNotFound":
                     raise
-                await self._try(partial(self._client.create_queue, **ONE_TRY))
+                await self._try(self._create)
                 await self._try(send)
         except AzureError as error:
             raise self._stop_host(error) from error
@@ -88,6 +89,11 @@ class QueueStorage:
                 return False
             raise
         return True
+
+    async def _create(self) -> None:
+        # Several moves at once each create the queue; the library makes an error of the latecomers' 204.
+        with suppress(ResourceExistsError):
+            await self._client.create_queue(**ONE_TRY)
 
     async def _receive(self, count: int) -> list[QueueDelivery]:
         messages = self._client.receive_messages(

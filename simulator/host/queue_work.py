@@ -67,8 +67,7 @@ class QueueWork:
             text = body.decode()
         except UnicodeDecodeError:
             log.warning(
-                "Queue message's body cannot be converted to string because it contains non-UTF8 bytes,"
-                " message id=%s",
+                "Queue message's body cannot be converted to string because it contains non-UTF8 bytes, message id=%s",
                 delivery.id,
             )
             return False

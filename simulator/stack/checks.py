@@ -10,7 +10,7 @@ _CHECKS = (
     ("ruff", "check"),
     ("ruff", "format", "--check"),
     ("mypy",),
-    ("lint-imports",),
+    ("lint-imports", "--no-logo"),
 )
 
 

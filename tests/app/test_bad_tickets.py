@@ -12,6 +12,7 @@ from tests.stage import saved
 
 GOOD = {"customer_id": "C-0022", "subject": "Charged twice"}
 JSON = "application/json"
+WRONG_TYPES: tuple[object, ...] = (None, 1, 1.5, True, [], {}, ["C-0022"])
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ BAD_FIELDS = {
     **{
         f"{field} as {value!r}": wrong(field, **{field: value})
         for field in ("customer_id", "subject", "body", "channel")
-        for value in (None, 1, 1.5, True, [], {}, ["C-0022"])
+        for value in WRONG_TYPES
     },
 }
 BAD = NO_JSON | NO_OBJECT | NOT_DECLARED | TOO_LARGE | BAD_FIELDS

@@ -16,7 +16,7 @@ from shared.errors import (
     TimedOut,
     Unavailable,
 )
-from shared.runs.outcomes import Cancelled, Crashed, Failed, GivenBack, Lost, Retried, outcome_of
+from shared.runs.outcomes import Cancelled, Crashed, Failed, GivenBack, Lost, OutOfPatience, Retried, outcome_of
 from shared.runs.run import Stop, Stopped
 
 
@@ -77,8 +77,8 @@ def test_stop_then_the_end_that_its_reason_means(reason: Stop, kind: type[object
         assert outcome.reason == reason
 
 
-def test_database_away_then_given_back_without_blame() -> None:
-    assert isinstance(outcome_of(DatabaseUnavailable()), GivenBack)
+def test_database_away_for_too_long_then_later_without_blame() -> None:
+    assert isinstance(outcome_of(DatabaseUnavailable()), OutOfPatience)
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), KeyError("x"), MemoryError(), RecursionError()])

@@ -101,15 +101,18 @@ async def test_kick_when_a_pass_hangs_then_it_is_cut_off_and_logged(caplog: pyte
     assert [record.levelname for record in caplog.records] == ["ERROR"]
 
 
-async def test_kick_when_it_comes_soon_after_a_pass_that_has_a_rhythm_then_none_starts() -> None:
+async def test_kick_when_it_only_wants_a_look_and_somebody_just_had_one_then_no_pass() -> None:
     passes = Passes()
     passes.may_end.set()
-    kick = Kick(passes, limit_s=10, every_s=60)
-    kick()
+    kick = Kick(passes, limit_s=10)
+    kick(every_s=60)
     await kick.settled()
-    kick()
+    kick(every_s=60)
     await kick.settled()
     assert passes.begun == 1
+    kick()
+    await kick.settled()
+    assert passes.begun == 2
 
 
 async def test_stop_when_a_pass_is_at_work_then_it_ends() -> None:

@@ -156,4 +156,4 @@ async def test_timing_when_a_handler_adds_its_own_then_both_are_told() -> None:
 
 
 def test_function_when_wrapped_then_keeps_its_name() -> None:
-    assert replies(fine).__name__ == "fine"  # type: ignore[attr-defined]  # a function all the same
+    assert replies(fine).__name__ == "fine"
