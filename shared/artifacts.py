@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from dataclasses import dataclass, field
 from typing import Any, LiteralString
@@ -24,6 +25,9 @@ KEEP: LiteralString = """, kept AS (
 FIND: LiteralString = """
 SELECT name, token, content_type, content, sha256 FROM artifacts WHERE job_id = %(job_id)s AND name = %(name)s
 """
+
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)  # what kinds call their files
 
 
 class ArtifactTooLarge(Exception):
@@ -70,6 +74,8 @@ def params(files: tuple[Artifact, ...]) -> dict[str, Any]:
 
 async def find(db: Database, job_id: int, name: str, token: str) -> Artifact | None:
     """The file, for who has its token; None otherwise, so that nobody learns which files there are."""
+    if not _NAME.fullmatch(name):
+        return None
     row = await db.fetch_dict(FIND, {"job_id": job_id, "name": name})
     if row is None or not secrets.compare_digest(row["token"].encode(), token.encode()):
         return None

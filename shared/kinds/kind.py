@@ -112,6 +112,10 @@ class Plan:
         return cls(kind.steps(saved, wants_approval=wants_approval), frozenset(saved))
 
     @property
+    def names(self) -> list[str]:
+        return [step.name for step in self.steps]
+
+    @property
     def remaining(self) -> tuple[Step, ...]:
         """Steps that are not saved, in order."""
         return tuple(step for step in self.steps if step.name not in self.saved)

@@ -83,7 +83,7 @@ class Performance:
     async def _step(self, step: Step) -> None:
         desk = replace(self.desk, step=step.name)
         claim, run, before = desk.claim, desk.run, self.plan
-        position = before.steps.index(step)
+        position = before.names.index(step.name)
         await run.check()
         await run.patiently(lambda: claims.start_step(desk.db, claim, step.name, position, step.detail))
         output = await step.work(desk)
@@ -96,12 +96,12 @@ class Performance:
 def _needs(before: Plan, now: Plan) -> claims.Needs:
     """What the job's row has to know; steps that the output has made known are planned for people to see."""
     has_grown = len(now.steps) > len(before.steps)
-    new = [(step, position) for position, step in enumerate(now.steps) if has_grown and step in now.remaining]
+    new = [(step, at) for at, step in enumerate(now.steps) if has_grown and step.name not in now.saved]
     return claims.Needs(
         progress=now.progress,
         endpoint=now.endpoint,
         chat_calls=now.chat_calls,
         planned=[step.name for step, _ in new],
-        positions=[position for _, position in new],
+        positions=[at for _, at in new],
         details=[step.detail for step, _ in new],
     )
