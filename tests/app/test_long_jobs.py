@@ -14,6 +14,7 @@ import pytest
 
 from shared import wiring
 from shared.kinds.kind import Kind
+from shared.settings import Settings
 from shared.wiring import App
 from simulator.provider.app import create_app
 from simulator.provider.simulation import Simulation
@@ -40,7 +41,7 @@ def readme_kind() -> Kind:
 
 
 @pytest.fixture
-async def app(settings: wiring.Settings, provider: Simulation) -> AsyncIterator[App]:
+async def app(settings: Settings, provider: Simulation) -> AsyncIterator[App]:
     """The app with one kind more."""
     http = httpx.AsyncClient(transport=httpx.ASGITransport(create_app(provider)))
     built = await wiring.build(settings, http=http, kinds={**wiring.KINDS, "translation": readme_kind()})
