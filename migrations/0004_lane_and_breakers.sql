@@ -8,7 +8,8 @@ CREATE TABLE provider_lane (
     tokens       double precision NOT NULL DEFAULT 'infinity',
     mean_tokens  double precision NOT NULL DEFAULT 0,  -- what a call takes, for the forecast
     at           timestamptz      NOT NULL DEFAULT clock_timestamp(),
-    paused_until timestamptz
+    paused_until timestamptz,
+    refusals     integer          NOT NULL DEFAULT 0   -- in a row, of calls that the lane had let through
 );
 INSERT INTO provider_lane (name) VALUES ('chat');
 

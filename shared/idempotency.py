@@ -51,8 +51,13 @@ class Key:
         return cls(route, actor, key, hashlib.sha256(canonical.encode()).digest())
 
     @property
-    def scope(self) -> dict[str, Any]:
+    def scope(self) -> dict[str, str]:
         return {"route": self.route, "actor": self.actor, "key": self.key}
+
+    def must_fit(self, fingerprint: bytes) -> None:
+        """Raises KeyReused when the key belongs to a body of another fingerprint."""
+        if fingerprint != self.fingerprint:
+            raise KeyReused("This Idempotency-Key was used with another body.")
 
 
 async def take(connection: Connection, key: Key, *, ttl_s: float) -> dict[str, Any] | None:
@@ -67,8 +72,7 @@ async def take(connection: Connection, key: Key, *, ttl_s: float) -> dict[str, A
         row = await (await connection.execute(KEPT, key.scope)).fetchone()
         if row is None:  # it expired and was cleaned away between the two statements
             continue
-        if bytes(row["fingerprint"]) != key.fingerprint:
-            raise KeyReused("This Idempotency-Key was used with another body.")
+        key.must_fit(bytes(row["fingerprint"]))
         answer: dict[str, Any] = row["answer"]
         return answer
 
@@ -79,22 +83,30 @@ async def keep(connection: Connection, key: Key, answer: BaseModel) -> None:
 
 
 class SingleFlight:
-    """Equal requests of one process at the same moment: one goes to the database, the others await its answer.
+    """Requests of one process under one key at the same moment: one goes to the database, the others await its answer.
 
     Otherwise all would wait for one index entry, each with a connection of the pool in its hand.
     """
 
     def __init__(self) -> None:
-        self._flights: dict[Key, asyncio.Future[Any]] = {}
+        self._flights: dict[tuple[str, ...], tuple[Key, asyncio.Future[Any]]] = {}
 
     async def run(self, key: Key, action: Callable[[], Awaitable[Any]]) -> tuple[Any, bool]:
-        """The answer, and whether it is somebody else's. When the one at work fails, the next one goes."""
-        while (flight := self._flights.get(key)) is not None:
+        """The answer, and whether it is somebody else's. When the one at work fails, the next one goes.
+
+        Raises KeyReused when the one at work made the key another body's, and whatever `action` raises.
+        """
+        name = tuple(key.scope.values())
+        while name in self._flights:
+            first, flight = self._flights[name]
             try:
-                return await asyncio.shield(flight), True
+                answer = await asyncio.shield(flight)
             except Exception:  # noqa: S112 - its own caller is told; this one tries for itself
                 continue
-        flight = self._flights[key] = asyncio.get_running_loop().create_future()
+            first.must_fit(key.fingerprint)
+            return answer, True
+        flight = asyncio.get_running_loop().create_future()
+        self._flights[name] = key, flight
         try:
             answer = await action()
         except BaseException as exc:
@@ -105,4 +117,4 @@ class SingleFlight:
             flight.set_result(answer)
             return answer, False
         finally:
-            del self._flights[key]
+            del self._flights[name]

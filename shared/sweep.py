@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from shared.cleaning import clean
 from shared.db import Database
 from shared.errors import DatabaseUnavailable, QueueUnavailable
 from shared.jobs import approvals, rescue
+from shared.jobs.rescue import Look
 from shared.log import logger
 from shared.queues.poison import Poison
-from shared.queues.storage import QueueRefused, Queues
+from shared.queues.storage import Queues
 
 log = logger("sweep")
 
@@ -33,7 +35,7 @@ class Backoff:
 
 
 class Watch:
-    """How long this process has looked on without a gap.
+    """How long this process has looked on without a gap of more than `gap_s` seconds.
 
     After an outage, or in a fresh process, live heartbeats have to come first: only who has watched for half a lease
     may call a worker dead.
@@ -44,8 +46,8 @@ class Watch:
         self._since: float | None = None
         self._last: float | None = None
 
-    def look(self) -> float:
-        """Note a successful look; seconds of unbroken looking so far."""
+    def looked(self) -> float:
+        """Note a look that Postgres has answered; seconds of unbroken looking so far."""
         now = time.monotonic()
         if self._since is None or self._last is None or now - self._last > self._gap_s:
             self._since = now
@@ -81,46 +83,49 @@ class Sweep:
                 await part()
             except QueueUnavailable as exc:
                 log.warning("sweep: %s", exc)
-            except QueueRefused as exc:
-                log.error("sweep: %s", exc)
             except DatabaseUnavailable:
                 log.warning("sweep: the database is away")
                 return
+            except Exception:
+                log.exception("sweep: %s failed; the other parts go on", part.__name__)
 
     async def _leases(self) -> None:
-        """Judge leases that ran out, after having watched for half a lease; stays that long if it has to."""
-        ends = time.monotonic() + self.lease_s / 2 + 2 * ASK_EVERY_S
-        while True:
-            watched_s = self.watch.look()
-            leases = await rescue.leases(self.db)
-            if not leases.is_any:
-                return
-            if min(watched_s, leases.database_up_s) >= self.lease_s / 2:
-                await self._lose_all()
-                return
-            if time.monotonic() > ends:
-                return
-            await asyncio.sleep(min(ASK_EVERY_S, self.lease_s / 4))
-
-    async def _lose_all(self) -> None:
-        while lost := await rescue.lose(
-            self.db, lease_s=self.lease_s, base_s=self.backoff.base_s, cap_s=self.backoff.cap_s, limit=BATCH
-        ):
-            for job in lost:
-                log.info("job %d: %s (attempt %d), its worker went away", job.job_id, job.state, job.attempts)
+        if await self._is_sure(partial(rescue.look_for_leases, self.db), enough_s=self.lease_s / 2):
+            while lost := await rescue.lose(
+                self.db, lease_s=self.lease_s, base_s=self.backoff.base_s, cap_s=self.backoff.cap_s, limit=BATCH
+            ):
+                for job in lost:
+                    log.info("job %d: %s (attempt %d), its worker went away", job.job_id, job.state, job.attempts)
 
     async def _messages(self) -> None:
-        """Announce again what nobody claimed, when a look at the queue or a later claim says that it is lost."""
-        if self.watch.look() < min(WATCHED_S, self.lease_s / 3):
-            return
         for queue, name in self.names.items():
-            if await rescue.any_silent(self.db, queue, patience_s=UNCLAIMED_S):
-                is_empty = await self.queues.shows_nothing(name)
-                while again := await rescue.announce_again(
-                    self.db, queue, queue_is_empty=is_empty, patience_s=UNCLAIMED_S, limit=BATCH
-                ):
-                    for job in again:
-                        log.info("job %d: queued, announced again (lost %d times)", job.job_id, job.unclaimed)
+            look = partial(rescue.look_for_silence, self.db, queue, patience_s=UNCLAIMED_S)
+            if await self._is_sure(look, enough_s=min(WATCHED_S, self.lease_s / 3)):
+                await self._announce_again(queue, name)
+
+    async def _announce_again(self, queue: str, name: str) -> None:
+        """Announce what nobody claimed, when a look at the queue or a later claim says that its message is lost."""
+        is_empty = await self.queues.shows_nothing(name)
+        while again := await rescue.announce_again(
+            self.db, queue, queue_is_empty=is_empty, patience_s=UNCLAIMED_S, limit=BATCH
+        ):
+            for job in again:
+                log.info("job %d: queued, announced again (lost %d times)", job.job_id, job.unclaimed)
+
+    async def _is_sure(self, look: Callable[[], Awaitable[Look]], *, enough_s: float) -> bool:
+        """Whether something seems to be lost, and this process and Postgres have been there long enough to say so.
+
+        A pass that has not watched for `enough_s` seconds yet stays and asks again until it has.
+        """
+        ends = time.monotonic() + enough_s + 2 * ASK_EVERY_S
+        while True:
+            found = await look()
+            watched_s = min(self.watch.looked(), found.database_up_s)
+            if not found.is_any or watched_s >= enough_s:
+                return found.is_any
+            if time.monotonic() > ends:
+                return False
+            await asyncio.sleep(min(ASK_EVERY_S, self.lease_s / 4))
 
     async def _approvals(self) -> None:
         while expired := await approvals.expire(self.db, limit=BATCH):

@@ -135,7 +135,7 @@ class Worker:
         db, claim, waited_s = self.db, run.claim, run.waited_s
         match outcome:
             case Succeeded(result, files):
-                return await leave.succeed(db, claim, result, files, publish=kind.publish, waited_s=waited_s)
+                return await leave.succeed(db, claim, result, publish=kind.publish, waited_s=waited_s, files=files)
             case Waiting(step, preview):
                 ttl_s = self.policy.approval_ttl_s
                 return await leave.wait_for_approval(db, claim, step, preview, ttl_s=ttl_s, waited_s=waited_s)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, LiteralString
 from uuid import UUID
 
@@ -140,9 +140,9 @@ class Needs:
     progress: int
     endpoint: str | None
     chat_calls: int
-    planned: list[str]
-    positions: list[int]
-    details: list[str | None]
+    planned: list[str] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    details: list[str | None] = field(default_factory=list)
 
 
 async def claim(db: Database, job_id: int, delivery: int, claim_id: UUID, *, lease_s: float) -> Claim | None:

@@ -163,10 +163,10 @@ async def succeed(
     db: Database,
     claim: Claim,
     result: dict[str, Any],
-    files: tuple[Artifact, ...],
     *,
     publish: LiteralString,
     waited_s: float,
+    files: tuple[Artifact, ...] = (),
 ) -> Left | None:
     """running → succeeded, with the result, the artifacts and what the kind shows the world (`publish`: a CTE over
     `gone`)."""

@@ -27,13 +27,16 @@ SELECT job.job_id, job.ticket_id, EXISTS (SELECT FROM asker) AS asker_exists,"""
 
 _SEEN: LiteralString = (
     """
-       (SELECT count(*) FROM (SELECT FROM jobs WHERE kind = %(kind)s AND state = 'queued' LIMIT 1000) AS known)
-           AS queued_ahead,
-       (SELECT count(*) FROM jobs WHERE kind = %(kind)s AND state = 'running') AS running,
+       (SELECT count(*) FROM (SELECT FROM jobs WHERE kind = %(kind)s AND state = 'queued' AND run_after <= now()
+                              LIMIT 1000) AS ahead) AS queued_ahead,
+       (SELECT coalesce(sum(chat_calls_left), 0) FROM jobs WHERE kind = %(kind)s AND state = 'running')
+           AS running_calls,
        (SELECT count(*) FROM jobs WHERE finished_at > now() - interval '1 minute' AND kind = %(kind)s)
            AS finished_last_minute,
        %(queue_max)s > 0 AND (SELECT jobs FROM waiting) >= %(queue_max)s AS queue_is_full,
-       lane.calls AS lane_calls, lane.paused_s AS lane_paused_s
+       lane.calls AS lane_calls, lane.calls_per_s AS lane_calls_per_s,
+       greatest(lane.paused_s, (SELECT extract(epoch FROM retry_at - clock_timestamp()) FROM provider_breakers
+                                WHERE endpoint = %(endpoint)s AND is_open))::float8 AS blocked_s
 FROM ("""
     + LEVEL
     + ") AS lane LEFT JOIN job ON true"
@@ -111,7 +114,8 @@ class Submission:
     """What came of it: ids (None when refused), and all that tells why, or how long the job will wait.
 
     `rate_wait_s`: seconds until the customer's window has a place again, if it was full before. `queued_ahead`: queued
-    jobs of the kind that stood before this one (≤ 1,000). `lane_calls`, `lane_paused_s`: the chat quota.
+    jobs of the kind that stand before this one (≤ 1,000); `running_calls`: chat calls that running ones still make.
+    `lane_calls`, `lane_calls_per_s`: the chat quota. `blocked_s`: seconds until any call may be made.
     """
 
     job_id: int | None
@@ -119,11 +123,12 @@ class Submission:
     asker_exists: bool
     rate_wait_s: float | None
     queued_ahead: int
-    running: int
+    running_calls: int
     finished_last_minute: int
     queue_is_full: bool
     lane_calls: float
-    lane_paused_s: float
+    lane_calls_per_s: float
+    blocked_s: float
 
 
 async def ticket(connection: Connection, params: dict[str, Any]) -> Submission:

@@ -64,20 +64,30 @@ WHERE endpoint = %(endpoint)s
            AND (failures > 0 OR last_success_at < clock_timestamp() - interval '10 seconds')))
 """
 
-FAILED: LiteralString = """
+_OPENS: LiteralString = "(is_open OR %(at_once)s OR failures + 1 >= %(threshold)s)"
+
+# A failure that does not open it makes room for one more call after a quiet minute, not for all that are still out.
+FAILED: LiteralString = (
+    """
 UPDATE provider_breakers SET
     failures = failures + 1,
     trials = CASE WHEN is_open THEN trials + 1 ELSE 0 END,
-    is_open = is_open OR %(at_once)s OR failures + 1 >= %(threshold)s,
-    opened_at = CASE WHEN is_open OR %(at_once)s OR failures + 1 >= %(threshold)s THEN clock_timestamp()
-                ELSE opened_at END,
+    is_open ="""
+    + _OPENS
+    + ", opened_at = CASE WHEN"
+    + _OPENS
+    + """THEN clock_timestamp() ELSE opened_at END,
     retry_at = clock_timestamp() + interval '1 second' * CASE WHEN %(at_once)s THEN %(config_cool_down_s)s
         ELSE least(%(cap_s)s, %(cool_down_s)s * 2 ^ greatest(0, trials + 1 - %(constant_trials)s)) END,
-    reason = %(reason)s, trial_id = NULL, trial_until = NULL, out_until = '{}'
+    reason = %(reason)s, trial_id = NULL, trial_until = NULL,
+    out_until = CASE WHEN"""
+    + _OPENS
+    + """THEN '{}' ELSE out_until[2:] END
 WHERE endpoint = %(endpoint)s
   AND ((is_open AND trial_id = %(call_id)s) OR (NOT is_open AND opened_at <= %(began_at)s))
 RETURNING is_open
 """
+)
 
 STATES: LiteralString = """
 SELECT endpoint, CASE WHEN NOT is_open THEN 'closed' WHEN retry_at <= clock_timestamp() THEN 'half_open' ELSE 'open' END
@@ -139,6 +149,11 @@ class Breaker:
 
     def _result(self, call_id: UUID, entry: Entry) -> dict[str, Any]:
         return {"endpoint": self.endpoint, "call_id": call_id, "began_at": entry.began_at}
+
+
+def threshold(max_attempts: int) -> int:
+    """After how many failures in a row a breaker opens: before a job that is alone has lost its last attempt."""
+    return max(1, min(THRESHOLD, max_attempts - 1))
 
 
 async def states(db: Database) -> list[Row]:

@@ -20,9 +20,7 @@ from shared.errors import (
 from shared.log import logger
 from shared.provider.breaker import Breaker, Entry
 from shared.provider.client import Chat, Endpoint, Provider, Reply
-from shared.provider.hints import Remaining
 from shared.provider.lane import PATIENCE_S, Lane
-from shared.retry import backoff_s
 
 log = logger("gate")
 
@@ -62,33 +60,34 @@ class Gate:
 
         Raises LaneBusy or BreakerOpen when waiting a little did not help, and ProviderError.
         """
-        cost = ask.estimated_tokens
-        patience = Patience()
-        refusals = 0
+        cost, patience = ask.estimated_tokens, Patience()
         while True:
             await self._permit(caller, cost, patience)
-            began = time.monotonic()
             try:
-                reply = await self._call(
-                    caller, "chat", lambda: self.provider.chat(ask, request_id=request_id), patience
-                )
-            except BreakerOpen:
+                admission = await self._enter(caller, "chat", patience)
+            except Exception:
                 await noted(self.lane.give_back(cost))
                 raise
+            began = time.monotonic()
+            try:
+                reply = await admission.make(lambda: self.provider.chat(ask, request_id=request_id))
             except Throttled as exc:
-                refusals += 1
-                await self._refused(caller, exc, refusals, patience)
+                await self._refused(caller, exc, patience)
                 continue
             await noted(self.lane.settle(cost, reply.tokens, reply.remaining, took_s=time.monotonic() - began))
             return reply
 
     async def embed(self, caller: Caller, text: str, *, dimensions: int, request_id: str) -> list[float]:
         """One embedding; not part of the chat quota. Raises BreakerOpen and ProviderError."""
-
-        async def call() -> tuple[list[float], Remaining]:
-            return await self.provider.embed(text, dimensions=dimensions, request_id=request_id)
-
-        vector, _ = await self._call(caller, "embeddings", call, Patience())
+        admission = await self._enter(caller, "embeddings", Patience())
+        try:
+            vector, _ = await admission.make(
+                lambda: self.provider.embed(text, dimensions=dimensions, request_id=request_id)
+            )
+        except Throttled as exc:
+            if exc.retry_after_s is not None:
+                exc.retry_after_s = min(exc.retry_after_s, self.lane.pause_max_s)
+            raise
         return vector
 
     async def _permit(self, caller: Caller, cost: int, patience: Patience) -> None:
@@ -100,21 +99,40 @@ class Gate:
                 raise LaneBusy("The provider's quota is used up for now.", retry_after_s=permit.wait_s)
             await caller.pause(max(SHORTEST_WAIT_S, permit.wait_s))
 
-    async def _refused(self, caller: Caller, refusal: Throttled, refusals: int, patience: Patience) -> None:
+    async def _refused(self, caller: Caller, refusal: Throttled, patience: Patience) -> None:
         """A 429 pauses the lane for everybody; a short pause is waited for here, a long one elsewhere."""
-        hint_s = refusal.retry_after_s
-        if hint_s is None:
-            hint_s = backoff_s(refusals, base_s=self.hint_base_s, cap_s=self.hint_cap_s)
-        wait_s = await caller.patiently(lambda: self.lane.pause(hint_s))
+        wait_s = await caller.patiently(
+            lambda: self.lane.pause(refusal.retry_after_s, base_s=self.hint_base_s, cap_s=self.hint_cap_s)
+        )
         if wait_s > patience.left_s:
             raise Throttled(refusal.message, retry_after_s=wait_s) from refusal
 
-    async def _call(
-        self, caller: Caller, endpoint: Endpoint, call: Callable[[], Awaitable[T]], patience: Patience
-    ) -> T:
+    async def _enter(self, caller: Caller, endpoint: Endpoint, patience: Patience) -> Admission:
+        """Ask the breaker; whether the run may still make a call is asked last, for the waiting may have cost it."""
         breaker, call_id = self.breakers[endpoint], uuid.uuid4()
         await caller.check()
-        entry = await self._enter(caller, breaker, call_id, patience)
+        while True:
+            entry = await caller.patiently(lambda: breaker.enter(call_id))
+            if entry.may_call:
+                await caller.check()
+                return Admission(breaker, call_id, entry)
+            if entry.is_open or patience.left_s <= 0:
+                why = entry.reason or f"The provider's {endpoint} endpoint has to prove itself first."
+                raise BreakerOpen(why, retry_after_s=entry.wait_s)
+            await caller.pause(entry.wait_s)
+
+
+@dataclass(frozen=True)
+class Admission:
+    """One call that the breaker lets through, and that it has to be told the result of."""
+
+    breaker: Breaker
+    call_id: uuid.UUID
+    entry: Entry
+
+    async def make(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Make the call. Raises ProviderError."""
+        breaker, call_id, entry = self.breaker, self.call_id, self.entry
         try:
             answer = await call()
         except (Throttled, Final):
@@ -122,24 +140,13 @@ class Gate:
             raise
         except ProviderError as exc:
             is_setup = isinstance(exc, Misconfigured)
-            reason = f"{exc.code}: {exc.message}"
-            await noted(breaker.failed(call_id, entry, reason, at_once=is_setup))
+            await noted(breaker.failed(call_id, entry, f"{exc.code}: {exc.message}", at_once=is_setup))
             if entry.is_trial and not is_setup:
                 # A trial costs no attempt: the breaker knew better and let it through all the same.
                 raise BreakerOpen(exc.message, code=exc.code, retry_after_s=breaker.cool_down_s) from exc
             raise
         await noted(breaker.succeeded(call_id, entry))
         return answer
-
-    async def _enter(self, caller: Caller, breaker: Breaker, call_id: uuid.UUID, patience: Patience) -> Entry:
-        while True:
-            entry = await caller.patiently(lambda: breaker.enter(call_id))
-            if entry.may_call:
-                return entry
-            if entry.is_open or patience.left_s <= 0:
-                why = entry.reason or f"The provider's {breaker.endpoint} endpoint has to prove itself first."
-                raise BreakerOpen(why, retry_after_s=entry.wait_s)
-            await caller.pause(entry.wait_s)
 
 
 async def noted(note: Awaitable[object]) -> None:

@@ -29,19 +29,25 @@ _PAUSED_S: LiteralString = """
 greatest(0, coalesce(extract(epoch FROM paused_until - clock_timestamp()), 0))
 """
 
-# Calls that can be made within the forecast, by both buckets.
-FORECAST: LiteralString = (
-    "SELECT least("
+# What both buckets let through: calls now (none while the lane is paused), and how many a second come back.
+LEVEL: LiteralString = (
+    """
+SELECT CASE WHEN paused_s > 0 THEN 0 ELSE least(calls, tokens / per_call) END::float8 AS calls,
+       least(%(calls_per_s)s, %(tokens_per_s)s / per_call)::float8 AS calls_per_s,
+       CASE WHEN paused_s > 0 THEN paused_until END AS paused_until, paused_s::float8 AS paused_s
+FROM (SELECT"""
     + CALLS_NOW
-    + "+ %(calls_per_s)s * greatest(0, %(forecast_s)s - "
-    + _PAUSED_S
-    + "), ("
+    + "AS calls,"
     + TOKENS_NOW
-    + "+ %(tokens_per_s)s * greatest(0, %(forecast_s)s - "
+    + "AS tokens, greatest(mean_tokens, 1) AS per_call, paused_until,"
     + _PAUSED_S
-    + ")) / greatest(mean_tokens, 1)) AS calls, "
-    + _PAUSED_S
-    + " AS paused_s FROM provider_lane WHERE name = 'chat'"
+    + """AS paused_s FROM provider_lane WHERE name = 'chat') AS lane
+"""
+)
+
+# Calls that can be made within the forecast.
+FORECAST: LiteralString = (
+    "SELECT calls + calls_per_s * greatest(0, %(forecast_s)s - paused_s) AS calls FROM (" + LEVEL + ") AS level"
 )
 
 # While a due ticket waits for the lane, others get one permit in four: tickets come first, reports never starve.
@@ -82,45 +88,38 @@ SELECT EXISTS (SELECT FROM permit) AS is_granted,
     + ") / %(tokens_per_s)s, 0)::float8 AS wait_s FROM provider_lane WHERE name = 'chat'"
 )
 
-# A call that was not made after all, or that took another number of tokens than was thought.
-SETTLE: LiteralString = """
-UPDATE provider_lane SET calls = calls + %(calls)s, tokens = tokens + %(tokens)s WHERE name = 'chat'
+# A call that was not made after all.
+GIVE_BACK: LiteralString = """
+UPDATE provider_lane SET calls = calls + 1, tokens = tokens + %(cost)s WHERE name = 'chat'
 """
 
-# What the provider says is left counts only downwards, and only beyond what it can have refilled meanwhile.
-LOWER: LiteralString = (
+# An answer: it took another number of tokens than was thought, and what the provider says is left counts only
+# downwards (NULL: it did not say).
+SETTLE: LiteralString = (
     """
 UPDATE provider_lane SET calls = least("""
     + CALLS_NOW
     + ", %(calls_left)s), tokens = least("
     + TOKENS_NOW
-    + """, %(tokens_left)s), at = greatest(at, clock_timestamp())
-WHERE name = 'chat' AND ("""
-    + CALLS_NOW
-    + "> %(calls_left)s OR"
-    + TOKENS_NOW
-    + "> %(tokens_left)s)"
+    + """+ %(unused)s, %(tokens_left)s), refusals = 0, at = greatest(at, clock_timestamp())
+WHERE name = 'chat'
+"""
 )
 
+# The provider's hint counts, and the longest one seen. Without one, or where "now" was refused before, the back-off
+# does, from refusal to refusal; those that come while nobody may call are of one burst.
 PAUSE: LiteralString = (
     """
 UPDATE provider_lane SET calls = 0, tokens ="""
     + TOKENS_NOW
     + """, at = greatest(at, clock_timestamp()),
-    paused_until = greatest(paused_until, clock_timestamp() + %(pause_s)s * interval '1 second')
+    refusals = refusals + CASE WHEN paused_until > clock_timestamp() THEN 0 ELSE 1 END,
+    paused_until = greatest(paused_until, clock_timestamp() + interval '1 second' * least(%(longest_s)s, coalesce(
+        CASE WHEN %(hint_s)s::float8 > 0 OR refusals = 0 THEN %(hint_s)s END,
+        random() * least(%(cap_s)s, %(base_s)s * 2 ^ least(refusals, 60)))))
 WHERE name = 'chat'
 RETURNING extract(epoch FROM paused_until - clock_timestamp())::float8 AS wait_s
 """
-)
-
-LEVEL: LiteralString = (
-    "SELECT ("
-    + CALLS_NOW
-    + ")::float8 AS calls, ("
-    + TOKENS_NOW
-    + ")::float8 AS tokens, CASE WHEN paused_until > clock_timestamp() THEN paused_until END AS paused_until, ("
-    + _PAUSED_S
-    + ")::float8 AS paused_s FROM provider_lane WHERE name = 'chat'"
 )
 
 
@@ -133,6 +132,11 @@ class Limits:
     token_burst: float
     tokens_per_s: float
     forecast_s: float = FORECAST_S
+
+    @property
+    def are_none(self) -> bool:
+        """Whether neither calls nor tokens are limited."""
+        return min(self.calls_per_s, self.tokens_per_s) >= UNLIMITED
 
     @classmethod
     def per_minute(cls, *, calls: int, burst: int | None, tokens: int) -> Limits:
@@ -155,10 +159,10 @@ class Permit:
 
 @dataclass(frozen=True)
 class Level:
-    """Calls and tokens that could be taken now, and until when nobody may (None: not paused)."""
+    """Calls that could be made now, how many a second come back, and until when nobody may (None: not paused)."""
 
     calls: float
-    tokens: float
+    calls_per_s: float
     paused_until: datetime | None
     paused_s: float
 
@@ -171,7 +175,7 @@ class Lane:
     limits: Limits
     pause_max_s: float
 
-    async def take(self, cost: int, *, yields: bool) -> Permit:
+    async def take(self, cost: int, *, yields: bool = False) -> Permit:
         """Ask for one call of about `cost` tokens; who `yields` lets tickets go first."""
         permit = await self.db.fetch_one(TAKE, asdict(self.limits) | {"cost": cost, "yields": yields}, Permit)
         if permit is None:
@@ -187,22 +191,27 @@ class Lane:
 
     async def give_back(self, cost: int) -> None:
         """The call was not made."""
-        await self.db.execute(SETTLE, {"calls": 1, "tokens": cost})
+        await self.db.execute(GIVE_BACK, {"cost": cost})
 
     async def settle(self, cost: int, used: int | None, left: Remaining, *, took_s: float) -> None:
-        """Correct the levels by the answer: tokens really used, and what the provider says is left."""
-        if used is not None and used != cost:
-            await self.db.execute(SETTLE, {"calls": 0, "tokens": cost - used})
-        refill_calls = 1 + self.limits.calls_per_s * (took_s + 1)
-        refill_tokens = cost + self.limits.tokens_per_s * (took_s + 1)
-        if left.requests is not None or left.tokens is not None:
-            bounds = {
-                "calls_left": UNLIMITED if left.requests is None else left.requests + refill_calls,
-                "tokens_left": UNLIMITED if left.tokens is None else left.tokens + refill_tokens,
-            }
-            await self.db.execute(LOWER, asdict(self.limits) | bounds)
+        """Correct the levels by an answer: tokens really used, and what the provider said was left.
 
-    async def pause(self, hint_s: float) -> float:
-        """The provider refused: nobody calls until the latest hint seen. Returns seconds until then."""
-        row = await self.db.fetch_dict(PAUSE, asdict(self.limits) | {"pause_s": min(hint_s, self.pause_max_s)})
+        It said so up to `took_s` seconds ago, of calls rounded down, of tokens before this call's were known: that
+        much more is allowed for.
+        """
+        calls_left, tokens_left = left.requests, left.tokens
+        correction = {
+            "unused": 0 if used is None else cost - used,
+            "calls_left": None if calls_left is None else calls_left + 1 + self.limits.calls_per_s * took_s,
+            "tokens_left": None if tokens_left is None else tokens_left + cost + self.limits.tokens_per_s * took_s,
+        }
+        await self.db.execute(SETTLE, asdict(self.limits) | correction)
+
+    async def pause(self, hint_s: float | None, *, base_s: float, cap_s: float) -> float:
+        """The provider refused: nobody calls until the latest hint seen. Returns seconds until then.
+
+        Without a usable hint the back-off of `base_s` and `cap_s` seconds decides.
+        """
+        params = {"hint_s": hint_s, "base_s": base_s, "cap_s": cap_s, "longest_s": self.pause_max_s}
+        row = await self.db.fetch_dict(PAUSE, asdict(self.limits) | params)
         return max(0.0, row["wait_s"]) if row else 0.0

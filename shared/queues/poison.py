@@ -17,7 +17,7 @@ log = logger("poison")
 EVERY_S = 600.0  # a full pass at least this often: what an operator did leaves the count as it was
 HIDE_S = 10  # how long a pass may hide a message from people
 SETTLED_S = 20.0  # twice the hiding: a message put before that must have been met
-HOLD_S = 20.0  # the longest pass, and the hiding of its last messages
+HOLD_S = 30.0  # the longest pass with its last calls, and the hiding of its last messages
 LONGEST_S = 8.0  # of a pass: then its first messages come back, and it would never end
 
 

@@ -25,6 +25,13 @@ IMPOSSIBLE_JOBS = (
     "1%0A",
 )
 IMPOSSIBLE_TICKETS = ("0", "1", "500001", "t-500001", "T-0", "T--1", "T-abc", "T-" + "9" * 20, "T-%00", "T-1%0A")
+UNKNOWN = (
+    *(("GET", path) for path in ("/", "/v1", "/v1/", "/v2/tickets", "/admin/host/status%00", "/favicon.ico")),
+    *(("GET", path) for path in ("/v1/jobs/1/history/2", "/v1/jobs/1/cancel", "/v1/customers/C-0022")),
+    *(("GET", path) for path in ("/" + "x" * 4_000, "/%3Cscript%3E?a=%00")),
+    *(("PUT", "/v1/tickets"), ("DELETE", "/v1/tickets/T-500001"), ("OPTIONS", "/v1/tickets"), ("HEAD", "/v1/nothing")),
+    *(("PATCH", "/v1/jobs/1"), ("POST", "/v1/jobs/1"), ("POST", "/v1/queue")),
+)
 NOT_FOUND = (404, "not_found")
 
 
@@ -42,41 +49,17 @@ async def test_ticket_when_no_row_can_have_its_id_then_404(front: Front) -> None
         assert (answer.status, answer.error["code"]) == NOT_FOUND, name
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", "/"),
-        ("GET", "/v1"),
-        ("GET", "/v1/"),
-        ("GET", "/v2/tickets"),
-        ("GET", "/admin/host/status%00"),
-        ("GET", "/v1/jobs/1/history/2"),
-        ("GET", "/v1/jobs/1/cancel"),
-        ("GET", "/favicon.ico"),
-        ("PUT", "/v1/tickets"),
-        ("DELETE", "/v1/tickets/T-500001"),
-        ("PATCH", "/v1/jobs/1"),
-        ("POST", "/v1/jobs/1"),
-        ("POST", "/v1/queue"),
-        ("GET", "/v1/customers/C-0022"),
-        ("OPTIONS", "/v1/tickets"),
-        ("HEAD", "/v1/nothing"),
-        ("GET", "/" + "x" * 4_000),
-        ("GET", "/%3Cscript%3E?a=%00"),
-    ],
-)
-async def test_address_or_method_when_unknown_then_404_in_the_envelope(front: Front, method: str, path: str) -> None:
-    answer = await front.send(method, path, b"", {})
-    assert (answer.status, answer.error["code"]) == NOT_FOUND
+async def test_address_or_method_when_unknown_then_404_in_the_envelope(front: Front) -> None:
+    for method, path in UNKNOWN:
+        answer = await front.send(method, path, b"", {})
+        assert (answer.status, answer.error["code"]) == NOT_FOUND, (method, path)
 
 
-@pytest.mark.parametrize(
-    "name", ["C-1", "c-0022", "C-123456", "0022", "C-0022%0A", "%00", "C-%D9%A0%D9%A0%D9%A0%D9%A0"]
-)
-async def test_customer_when_its_id_cannot_be_then_422(front: Front, name: str) -> None:
-    answer = await front.put(f"/v1/customers/{name}", {"name": "Ada", "workspace_id": "team_42"})
-    assert answer.status == 422
-    assert answer.fields == {"customer_id"}
+async def test_customer_when_its_id_cannot_be_then_422(front: Front) -> None:
+    for name in ("C-1", "c-0022", "C-123456", "0022", "C-0022%0A", "%00", "C-%D9%A0%D9%A0%D9%A0%D9%A0"):
+        answer = await front.put(f"/v1/customers/{name}", {"name": "Ada", "workspace_id": "team_42"})
+        assert answer.status == 422
+        assert answer.fields == {"customer_id"}
 
 
 async def test_customer_when_put_twice_then_created_and_replaced(app: App, front: Front) -> None:
@@ -97,31 +80,17 @@ async def test_customer_when_moved_then_its_old_tickets_stay_where_they_were(app
     assert (await front.get("/v1/tickets/T-500001")).json()["workspace_id"] == "team_42"
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"name": ""},
-        {"name": "x" * 201},
-        {"name": "a\0"},
-        {"name": "\ud800"},
-        {"name": 1},
-        {"workspace_id": ""},
-        {"workspace_id": "Team"},
-        {"workspace_id": "a b"},
-        {"workspace_id": "x" * 65},
-        {"workspace_id": "team_42\n"},
-        {"more": 1},
-    ],
-)
-async def test_customer_when_a_field_is_bad_then_422_and_nothing_changes(
-    app: App, front: Front, changes: dict[str, object]
-) -> None:
-    body = {"name": "Eve", "workspace_id": "team_9", **changes}
-
-    answer = await front.put("/v1/customers/C-0022", body)
-
-    assert answer.status == 422, answer
-    assert answer.fields == set(changes)
+async def test_customer_when_a_field_is_bad_then_422_and_nothing_changes(app: App, front: Front) -> None:
+    bad: dict[str, tuple[object, ...]] = {
+        "name": ("", " ", "x" * 201, "a\0", "\ud800", 1, None),
+        "workspace_id": ("", "Team", "a b", "x" * 65, "team_42\n", 1, None),
+        "more": (1,),
+    }
+    for field, values in bad.items():
+        for value in values:
+            body = {"name": "Eve", "workspace_id": "team_9", field: value}
+            answer = await front.put("/v1/customers/C-0022", body)
+            assert (answer.status, answer.fields) == (422, {field}), body
     assert await app.db.fetch_dict("SELECT name FROM customers WHERE customer_id = 'C-0022'") == {"name": "Ada Archer"}
 
 

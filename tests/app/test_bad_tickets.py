@@ -95,7 +95,9 @@ BAD_FIELDS = {
     "subject of NUL": wrong("subject", subject="\0"),
     "subject with a lone surrogate": wrong("subject", subject="a\ud800b"),
     "subject with swapped surrogates": wrong("subject", subject="\udc00\ud800"),
-    "body of 5,001": wrong("body", body="x" * 5_001),
+    **{
+        f"body of {size:,}": wrong("body", body="x" * size) for size in (5_001, 40_000, 49_000, 49_200, 65_536, 200_000)
+    },
     "body of 5,001 euro signs": wrong("body", body="€" * 5_001),
     "body of 13,000 emoji": wrong("body", body="\U0001f600" * 13_000),
     "body of 22,000 euro signs": wrong("body", body="€" * 22_000),

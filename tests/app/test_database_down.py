@@ -84,15 +84,3 @@ async def test_calls_when_postgres_hangs_then_503_in_time_and_all_is_well_after_
         return (await front.get("/v1/jobs/1")).status == 200
 
     await until(works_again, "the app finds Postgres again")
-
-
-async def test_calls_when_postgres_was_away_for_a_moment_then_work_again(app: App, front: Front, wire: Wire) -> None:
-    await accept(app)
-    wire.cut()
-    assert (await front.get("/v1/jobs/1")).status == 503
-    wire.mend()
-
-    async def works_again() -> bool:
-        return (await front.get("/v1/jobs/1")).status == 200
-
-    await until(works_again, "the app finds Postgres again", within_s=10)

@@ -16,6 +16,15 @@ BAD_LIMITS = (
     *("9" * 19, "1" + "0" * 19, "9223372036854775807", "%D9%A3", "%00", "1%00", "1,2", "1;DROP TABLE jobs"),
 )
 
+BAD_FILTERS = {
+    ("/v1/tickets", "ai_state"): ("", "done", "QUEUED", "%00", "queued,failed"),
+    ("/v1/tickets", "team"): ("", "sales", "%00"),
+    ("/v1/tickets", "customer_id"): ("", "C-1", "C-0022%0A", "%00", "%ED%A0%80"),
+    ("/v1/jobs", "state"): ("", "done", "dead-letter"),
+    ("/v1/jobs", "workspace_id"): ("", "Team", "%00", "x" * 65),
+    ("/v1/jobs", "kind"): ("%00", "Ticket", "x" * 65),
+}
+
 
 async def pages(front: Front, path: str, limit: int) -> list[list[dict[str, Any]]]:
     """Follow `next` to the end."""
@@ -95,23 +104,11 @@ async def test_list_when_cursor_is_not_one_then_422_by_name(front: Front, path: 
         assert (answer.status, answer.fields) == (422, {"after"}), cursor
 
 
-@pytest.mark.parametrize(
-    ("path", "field"),
-    [
-        *((f"/v1/tickets?ai_state={value}", "ai_state") for value in ("", "done", "QUEUED", "%00", "queued,failed")),
-        *((f"/v1/tickets?team={value}", "team") for value in ("", "sales", "%00")),
-        *(
-            (f"/v1/tickets?customer_id={value}", "customer_id")
-            for value in ("", "C-1", "C-0022%0A", "%00", "%ED%A0%80")
-        ),
-        *((f"/v1/jobs?state={value}", "state") for value in ("", "done", "dead-letter")),
-        *((f"/v1/jobs?workspace_id={value}", "workspace_id") for value in ("", "Team", "%00", "x" * 65)),
-        ("/v1/jobs?kind=%00", "kind"),
-    ],
-)
-async def test_list_when_a_filter_cannot_be_then_422_by_name(front: Front, path: str, field: str) -> None:
-    answer = await front.get(path)
-    assert (answer.status, answer.fields) == (422, {field})
+async def test_list_when_a_filter_cannot_be_then_422_by_name(front: Front) -> None:
+    for (path, field), values in BAD_FILTERS.items():
+        for value in values:
+            answer = await front.get(f"{path}?{field}={value}")
+            assert (answer.status, answer.fields) == (422, {field}), (path, field, value)
 
 
 async def test_list_when_parameters_are_unknown_then_they_are_ignored(app: App, front: Front) -> None:

@@ -53,6 +53,8 @@ def run_of(heart: Heart, clock: Clock, *, deadline_s: float = 120, ran_s: float 
         cancel_requested=False,
         request_id=str(uuid4()),
         traceparent=None,
+        wants_approval=False,
+        age_s=0.0,
         saved={},
     )
     return Run(claim, heart, claimed_at=clock(), slice_s=slice_s)

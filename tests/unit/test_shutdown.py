@@ -13,6 +13,7 @@ from types import FrameType
 import pytest
 
 from shared.shutdown import on_terminate
+from shared.timing import under_way
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM to catch"),
@@ -52,6 +53,30 @@ async def test_terminate_when_runs_are_under_way_then_drained_once_and_then_hand
     async with asyncio.timeout(5):
         await ended.wait()
     assert drained == [5]
+
+
+async def test_terminate_when_a_request_is_under_way_then_it_is_answered_first(ended: asyncio.Event) -> None:
+    order: list[str] = []
+    may_answer = asyncio.Event()
+
+    async def request() -> None:
+        with under_way.one():
+            await may_answer.wait()
+            assert not ended.is_set()
+            order.append("answered")
+
+    async def drain(*, within_s: float) -> None:
+        order.append("drained")
+        may_answer.set()
+
+    asking = asyncio.create_task(request())
+    on_terminate(drain, within_s=5)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+    async with asyncio.timeout(5):
+        await ended.wait()
+        await asking
+    assert order == ["drained", "answered"]
 
 
 async def test_terminate_when_not_in_the_main_thread_then_nothing_is_changed() -> None:
