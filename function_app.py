@@ -6,7 +6,18 @@ import azure.functions as func
 
 from shared import log, wiring
 from shared.api import openapi, requests
-from shared.api.models import CustomerBody, Decision, Discard, JobQuery, Live, NewJob, NewTicket, Redrive, TicketQuery
+from shared.api.models import (
+    ArtifactQuery,
+    CustomerBody,
+    Decision,
+    Discard,
+    JobQuery,
+    Live,
+    NewJob,
+    NewTicket,
+    Redrive,
+    TicketQuery,
+)
 from shared.api.replies import accepted_reply, file_reply, json_reply, replies, reply
 from shared.errors import NotFound
 from shared.intake import Asked
@@ -120,7 +131,7 @@ async def reject_job(req: func.HttpRequest) -> func.HttpResponse:
 async def show_artifact(req: func.HttpRequest) -> func.HttpResponse:
     """A file that a job made, for who has its token."""
     file = await (await wiring.app()).status.artifact(
-        requests.job_id(req), req.route_params["name"], req.params.get("token", "")
+        requests.job_id(req), req.route_params["name"], requests.query(req, ArtifactQuery).token
     )
     return file_reply(req, file)
 

@@ -14,7 +14,7 @@ from shared.jobs import claim as claims
 from shared.jobs import leave, people
 from shared.jobs.leave import Left
 from shared.jobs.states import JobError
-from shared.kinds.kind import Kind
+from shared.kinds.kind import Kind, Step
 from shared.log import logger
 from shared.provider.gate import Gate
 from shared.queues.messages import WorkMessage
@@ -87,7 +87,7 @@ class Worker:
             await insist(lambda: self._not_claimed(message), for_s=PATIENCE_S)
             return
         log.info("job %d: running (attempt %d)", claim.job_id, claim.attempts)
-        kind = self.kinds[claim.kind]
+        kind = self.kinds.get(claim.kind) or unknown(claim.kind)
         run = Run(claim, self.heart, claimed_at=asked_at, slice_s=self.policy.slice_s, yields=kind.yields)
         with self.heart.beats_for(run):
             outcome = await carry_out(WorkDesk(run, self.db, self.gate, self.courier, saved=dict(claim.saved)), kind)
@@ -169,6 +169,15 @@ class Worker:
     def _backoff_s(self, kind: Kind, attempt: int) -> float:
         base_s = kind.retry_base_s or self.policy.retry_base_s
         return backoff_s(attempt, base_s=base_s, cap_s=kind.retry_cap_s or self.policy.retry_cap_s)
+
+
+def unknown(name: str) -> Kind:
+    """A kind that this release does not know: a job of it breaks as at a step, is retried, and may meet another one."""
+
+    def plan(_: object) -> tuple[Step, ...]:
+        raise KeyError(f"no kind of job is called {name}")
+
+    return Kind(name, queue="", plan=plan, deadline_s=0, result=lambda _: {})
 
 
 def reason(outcome: Outcome, left: Left) -> str:

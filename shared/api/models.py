@@ -321,6 +321,14 @@ class PageQuery(BaseModel):
     after: str | None = None
 
 
+class ArtifactQuery(BaseModel):
+    """The key to one file."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    token: str = ""
+
+
 class TicketQuery(PageQuery):
     ai_state: State | None = None
     team: Team | None = None

@@ -106,7 +106,7 @@ class Claim:
     wants_approval: bool
     request_id: str | None
     traceparent: str | None
-    age_s: float
+    age_s: float = field(compare=False)
     saved: dict[str, Any]
 
     @property

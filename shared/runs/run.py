@@ -66,6 +66,11 @@ class Run:
         """Until the job's deadline, over all its runs."""
         return self.claim.deadline_s - self.claim.ran_s - self.ran_s
 
+    @property
+    def slice_is_over(self) -> bool:
+        """Whether it is time to end this run and go on in another one, at the next step border."""
+        return time.monotonic() - self._began > self._slice_s
+
     @contextmanager
     def waiting(self) -> Iterator[None]:
         """The time inside does not count as running, if no other hand of the run works meanwhile."""
@@ -128,8 +133,6 @@ class Run:
         made, DatabaseUnavailable when the lease is over and Postgres stays away."""
         if self.heart.closing:
             raise Stopped("shutdown")
-        if time.monotonic() - self._began > self._slice_s:
-            raise Stopped("slice")
         if time.monotonic() > self.lease_until:
             await self.patiently(self.heart.beat)
         if self.stopped is not None:

@@ -42,6 +42,7 @@ class Performance:
     desk: WorkDesk
     kind: Kind
     has_failed: bool = False
+    has_saved: bool = False
 
     @property
     def plan(self) -> Plan:
@@ -84,6 +85,8 @@ class Performance:
         desk = replace(self.desk, step=step.name)
         claim, run, before = desk.claim, desk.run, self.plan
         position = before.names.index(step.name)
+        if self.has_saved and run.slice_is_over:  # a run that saved nothing would only be repeated
+            raise Stopped("slice")
         await run.check()
         await run.patiently(lambda: claims.start_step(desk.db, claim, step.name, position, step.detail))
         output = await step.work(desk)
@@ -91,6 +94,7 @@ class Performance:
         needs = _needs(before, self.plan)
         if not await run.patiently(lambda: claims.save_step(desk.db, claim, step.name, position, output, needs)):
             raise Stopped("lost")
+        self.has_saved = True
 
 
 def _needs(before: Plan, now: Plan) -> claims.Needs:

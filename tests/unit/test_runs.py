@@ -96,12 +96,12 @@ async def test_check_when_all_is_well_then_nothing(heart: Heart, clock: Clock) -
     await run.check()
 
 
-async def test_check_when_slice_is_over_then_stopped(heart: Heart, clock: Clock) -> None:
+async def test_slice_when_over_then_told_but_calls_of_the_step_at_work_go_on(heart: Heart, clock: Clock) -> None:
     run = run_of(heart, clock, slice_s=20)
+    assert not run.slice_is_over
     clock.now += 21
-    with pytest.raises(Stopped) as stopped:
-        await run.check()
-    assert stopped.value.reason == "slice"
+    assert run.slice_is_over
+    await run.check()
 
 
 async def test_check_when_process_ends_then_stopped(heart: Heart, clock: Clock) -> None:
