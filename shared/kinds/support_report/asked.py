@@ -55,8 +55,8 @@ class ReportInput(BaseModel):
         if start is None or "to" not in info.data:
             return start
         end = info.data["to"] or datetime.now(UTC)
-        if start > end:
-            raise PydanticCustomError("no_period", "must not be after `to`, which is now if it is left out")
+        if start >= end:
+            raise PydanticCustomError("no_period", "must lie before the end of the period, `to` or now")
         if end - start > LONGEST:
             raise PydanticCustomError("no_period", f"the period must not be longer than {LONGEST.days} days")
         return start

@@ -1,35 +1,40 @@
 """What the model found: read strictly from its answers, counted by us.
 
-A model names problems and says which tickets (or which problems of earlier summaries) belong to each. Numbers and
-example ids come from what it was given, every ticket counts once, and an id that it was not given counts for nothing:
-a ticket's text can make a model say anything, but not make numbers or ids up.
+A model names problems and says which tickets (or which problems of earlier summaries) each is made of. Numbers and
+example ids come from what it was given, every ticket counts once, and what it was not given counts for nothing: a
+ticket's text may make a model say anything, but it cannot make numbers or ids up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import Annotated, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter, ValidationError
 
 from shared.errors import BadAnswer
 from shared.kinds.support_report.lines import one_line
 from shared.provider.answers import first_object
 
-MOST_PROBLEMS = 6
+MOST_ON_A_PAGE = 10  # problems: enough that a problem with a ticket or two on every page is seen in the whole
+MOST_MERGED = 8
 MOST_EXAMPLES = 5
-TITLE_LIMIT = 80
+TITLE_LIMIT = 80  # characters, as all limits here
 DESCRIPTION_LIMIT = 140
 SUMMARY_LIMIT = 800
 
 Key = TypeVar("Key", str, int)
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem that customers have; `examples` are ticket names ("T-500001") of the `tickets` it counts."""
+    """A problem that customers have; `examples` are names ("T-500001") of the `tickets` that tell of it.
+
+    The description is written when pages are merged.
+    """
 
     title: str
     description: str
@@ -39,7 +44,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Findings:
-    """What some tickets tell, most frequent problem first."""
+    """What so many tickets tell, the most frequent problem first."""
 
     summary: str = ""
     tickets: int = 0
@@ -48,27 +53,79 @@ class Findings:
 
 FINDINGS = TypeAdapter(Findings)
 
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
-
-class _Answer(BaseModel):
+class _Group(BaseModel, Generic[Key]):
     model_config = ConfigDict(strict=True, extra="ignore")
 
-
-class _Group(_Answer, Generic[Key]):
-    title: Text
+    title: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
     description: str = ""
-    of: list[Key] = Field(alias="tickets")
+    of: list[Key]
 
 
-class _Said(_Answer, Generic[Key]):
-    summary: Text
+class _Answer(BaseModel, Generic[Key]):
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+    summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
     problems: list[_Group[Key]]
 
 
-class _MergedGroup(_Group[int]):
-    of: list[int]
+def of_page(text: str, names: Iterable[str]) -> Findings:
+    """What the model's answer says about the tickets of these names. Raises BadAnswer."""
+    answer = _read(_Answer[str], text)
+    known = {name: name for name in names}
+    problems = [
+        Problem(*_words(group), tickets=len(mine), examples=tuple(mine[:MOST_EXAMPLES]))
+        for group, mine in _shared_out(answer.problems, known)
+    ]
+    return _findings(answer.summary, len(known), problems, MOST_ON_A_PAGE)
 
 
-class _Merged(_Said[int]):
-    problems: list[_MergedGroup]  # type: ignore[assignment]
+def merged(text: str, parts: Iterable[Findings]) -> Findings:
+    """What the model's answer makes of the problems of `parts`, which it knows by `numbered`. Raises BadAnswer."""
+    parts = list(parts)
+    answer = _read(_Answer[int], text)
+    problems = [
+        Problem(*_words(group), tickets=sum(each.tickets for each in mine), examples=_examples(mine))
+        for group, mine in _shared_out(answer.problems, numbered(parts))
+    ]
+    return _findings(answer.summary, sum(part.tickets for part in parts), problems, MOST_MERGED)
+
+
+def numbered(parts: Iterable[Findings]) -> dict[int, Problem]:
+    """The problems of several findings, counted from 1."""
+    return dict(enumerate(chain.from_iterable(part.problems for part in parts), 1))
+
+
+def _read(model: type[_Answer[Key]], text: str) -> _Answer[Key]:
+    try:
+        return model.model_validate(first_object(text))
+    except ValidationError as exc:
+        fields = ", ".join(sorted({str(error["loc"][0]) for error in exc.errors()}))
+        raise BadAnswer(f"The model's summary cannot be used: {fields} missing or of the wrong shape.") from None
+
+
+def _shared_out(groups: list[_Group[Key]], known: Mapping[Key, Part]) -> list[tuple[_Group[Key], list[Part]]]:
+    """Each group with its parts; what two groups claim belongs to the first. Raises BadAnswer if none has any."""
+    free = dict(known)
+    shared = []
+    for group in groups:
+        if mine := [free.pop(key) for key in dict.fromkeys(group.of) if key in free]:
+            shared.append((group, mine))
+    if groups and not shared:
+        raise BadAnswer("The model's summary names problems, but none of what it was asked about.")
+    return shared
+
+
+def _words(group: _Group[Key]) -> tuple[str, str]:
+    return one_line(group.title, TITLE_LIMIT), one_line(group.description, DESCRIPTION_LIMIT)
+
+
+def _examples(problems: list[Problem]) -> tuple[str, ...]:
+    """Some of each in turn, so that they come from all over the period."""
+    in_turn = chain.from_iterable(zip_longest(*(problem.examples for problem in problems)))
+    return tuple(islice(filter(None, in_turn), MOST_EXAMPLES))
+
+
+def _findings(summary: str, tickets: int, problems: list[Problem], most: int) -> Findings:
+    frequent = sorted(problems, key=lambda problem: problem.tickets, reverse=True)
+    return Findings(one_line(summary, SUMMARY_LIMIT), tickets, tuple(frequent[:most]))
