@@ -13,7 +13,7 @@ import httpx
 from shared.db import Database
 from shared.decisions import Decisions
 from shared.intake import Intake, Rules
-from shared.kinds import ticket, webhook
+from shared.kinds import support_report, ticket, webhook
 from shared.kinds.kind import Kind
 from shared.overview import Overview
 from shared.passes import Kicks
@@ -35,8 +35,6 @@ from shared.webhooks.courier import Courier
 from shared.webhooks.sender import Sender
 from shared.webhooks.signature import Signer
 from shared.worker import Policy, Worker
-
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (ticket.KIND, webhook.KIND)}
 
 NO_LIMIT = 1_000_000
 WEBHOOKS_PER_HOST = 2
@@ -69,13 +67,16 @@ class App:
         await self.db.close()
 
 
-async def build(settings: Settings, *, http: httpx.AsyncClient | None = None, kinds: Mapping[str, Kind] = KINDS) -> App:
+async def build(
+    settings: Settings, *, http: httpx.AsyncClient | None = None, kinds: Mapping[str, Kind] | None = None
+) -> App:
     """Build the app; connections are made in the background, so that this never fails for want of a server."""
     for noisy in ("azure", "httpx", "httpcore"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     db = Database(settings.database_url, pool_size=settings.database_pool_size)
     await db.open()
     queues = Queues.connect(settings.jobs_queue)
+    kinds = known_kinds(settings) if kinds is None else kinds
     http = http or httpx.AsyncClient(limits=httpx.Limits(max_connections=100, max_keepalive_connections=50))
     lane = Lane(db, _limits(settings), settings.lane_pause_max_seconds)
     names = {
@@ -103,6 +104,12 @@ async def build(settings: Settings, *, http: httpx.AsyncClient | None = None, ki
         kick=kick,
         http=http,
     )
+
+
+def known_kinds(settings: Settings) -> dict[str, Kind]:
+    """Every kind of job, by name."""
+    kinds = (ticket.KIND, support_report.make(settings.report_parallelism), webhook.KIND)
+    return {kind.name: kind for kind in kinds}
 
 
 def _limits(settings: Settings) -> Limits:

@@ -131,7 +131,7 @@ def environment(request: pytest.FixtureRequest, database_url: str, mailroom: Mai
         "PROVIDER_URL": "http://provider/v1",
         "PROVIDER_API_KEY": "test-key",
     }
-    for marker in request.node.iter_markers("settings"):
+    for marker in reversed(list(request.node.iter_markers("settings"))):
         values |= marker.kwargs
     return values
 

@@ -1,6 +1,6 @@
 """What a kind of job declares.
 
-Adding a kind is one module like shared/kinds/ticket.py, and its name in wiring.KINDS.
+Adding a kind is one module like shared/kinds/ticket.py, and its name in wiring.known_kinds.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def readme_kind() -> Kind:
 async def app(settings: Settings, provider: Simulation) -> AsyncIterator[App]:
     """The app with one kind more."""
     http = httpx.AsyncClient(transport=httpx.ASGITransport(create_app(provider)))
-    built = await wiring.build(settings, http=http, kinds={**wiring.KINDS, "translation": readme_kind()})
+    built = await wiring.build(settings, http=http, kinds={**wiring.known_kinds(settings), "translation": readme_kind()})
     yield built
     await built.close()
 

@@ -48,7 +48,9 @@ class Report:
     @property
     def summary(self) -> str:
         """The report in a few sentences."""
-        return self.findings.summary or f"No tickets came to {self.workspace_id} in this period."
+        if self.taken.tickets == 0:
+            return f"No tickets came to {self.workspace_id} in this period."
+        return self.findings.summary or "The tickets of this period were deleted before they could be read."
 
     @property
     def by_team(self) -> dict[str, int]:
