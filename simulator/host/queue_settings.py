@@ -112,10 +112,11 @@ def _read_section(section: dict[str, object]) -> _Section:
     for name in sorted(written_as.keys() - _Section.model_fields.keys()):
         log.warning("host.json: extensions.queues.%s is not a setting; the host ignores it", written_as[name])
     try:
-        return _Section.model_validate({name.lower(): value for name, value in section.items()})
+        return _Section.model_validate({name: section[written_as[name]] for name in written_as})
     except ValidationError as error:
+        names = [written_as[str(fault["loc"][0])] for fault in error.errors()]
         complaints = [
-            f"extensions.queues.{written_as[str(fault['loc'][0])]}: {fault['msg']} (it is {fault['input']!r})"
-            for fault in error.errors()
+            f"extensions.queues.{name} is {section[name]!r}: {fault['msg']}"
+            for name, fault in zip(names, error.errors(), strict=True)
         ]
         raise InvalidQueueSettings("host.json: " + "; ".join(complaints)) from error

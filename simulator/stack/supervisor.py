@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from simulator.stack.process import Process, Program
+from simulator.stack.process import Process
 
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 10.0
@@ -27,15 +27,8 @@ class Supervisor:
         self._stopping = threading.Event()
         self._starting = threading.Lock()
 
-    def start(self, program: Program) -> Process:
-        """Start a program and keep it alive."""
-        process = Process(program)
-        process.start()
-        self.watch(process)
-        return process
-
     def watch(self, process: Process) -> None:
-        """Keep alive a process that somebody else has started."""
+        """Keep a started process alive from now on."""
         watcher = threading.Thread(target=self._keep_alive, args=(process,), daemon=True)
         self._processes.append(process)
         self._watchers.append(watcher)

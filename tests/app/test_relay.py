@@ -158,3 +158,16 @@ async def test_two_passes_when_at_once_over_200_rows_then_each_is_sent_once(
     counted = Counter(numbers(await mailroom.take_texts(mailroom.tickets)))
     assert counted == Counter((job_id, 1) for job_id in jobs)
     assert await app.db.fetch_dicts("SELECT * FROM outbox") == []
+
+
+async def test_rows_when_another_pass_has_them_in_hand_then_neither_waited_for_nor_sent(
+    app: App, mailroom: Mailroom, database_url: str
+) -> None:
+    job_id = await accept(app)
+    dead = (await reach(app.db, "dead_letter"))["job_id"]
+    async with transaction(database_url) as other:
+        await other.execute("SELECT 1 FROM outbox FOR UPDATE")
+        async with asyncio.timeout(5):
+            assert await announce(app, mailroom) == []
+    assert numbers(await announce(app, mailroom)) == [(job_id, 1)]
+    assert [letter["job_id"] for letter in await mailroom.peek(f"{mailroom.tickets}-poison")] == [dead]

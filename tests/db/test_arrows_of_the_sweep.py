@@ -11,7 +11,7 @@ import pytest
 from shared.db import Database, Row
 from shared.jobs import rescue
 from tests.db.arrows import reach, send
-from tests.stage import job_row, runs_of
+from tests.stage import job_row, runs_of, transaction
 
 LEASE_S = 30.0
 SHORTLY = timedelta(seconds=1)
@@ -120,6 +120,15 @@ async def test_losing_then_leases_that_hold_stay_and_each_job_is_lost_once_whoev
 
     assert sorted(job_id for look in looks for job_id in look) == gone
     assert await job_row(db, holds["job_id"]) == holds
+
+
+async def test_losing_when_somebody_else_has_the_row_in_hand_then_left_to_them(db: Database, database_url: str) -> None:
+    row = await abandoned(db)
+    async with transaction(database_url) as other:
+        await other.execute("SELECT 1 FROM jobs FOR UPDATE")
+        async with asyncio.timeout(5):
+            assert await lose(db) == []
+    assert await lose(db) == [row["job_id"]]
 
 
 async def test_losing_when_the_worker_comes_back_then_it_may_write_nothing(db: Database) -> None:

@@ -19,6 +19,7 @@ class Event:
     `tag` names the message as the scenario does, with `/poison` for its copy. `status` is empty for success, else
     the HTTP status or `dropped`. `receipt` and `new_receipt` are r1, r2 ... in order of issue. `seconds` is a
     visibility timeout, `count` the number of messages asked for or, for `who` = function, the delivery.
+    `follows_gap`: the recording leaves out polls just before this one.
     """
 
     at_s: float
@@ -35,7 +36,7 @@ class Event:
     text: str | None = None
     got: tuple[Got, ...] = ()
     answered_at_s: float | None = None
-    starts_gap: bool = False
+    follows_gap: bool = False
 
     @property
     def done_at_s(self) -> float:

@@ -29,9 +29,8 @@ def _check_requests(scenario: Scenario, polls: Sequence[Event], stays: Sequence[
         yield f"first request after {polls[0].at_s:.2f} s, allowed {START} (R1)"
     wanted = (scenario.settings.batch_size, scenario.times.hidden_s)
     for poll in polls:
-        if poll.what == "get" and not poll.got and (poll.count, poll.seconds) == (None, None):
-            continue  # the recording leaves this out of its runs of empty polls
-        if poll.what == "get" and (poll.count, poll.seconds) != wanted:
+        is_shown = poll.count is not None  # the recording leaves it out of its rows of empty polls
+        if poll.what == "get" and is_shown and (poll.count, poll.seconds) != wanted:
             yield f"{poll.at_s:.2f} s: GET asks for {poll.count}, {poll.seconds} s, not for {wanted} (R2)"
         taken = count_places(stays, poll.queue, poll.at_s)
         if poll.what == "get" and taken > scenario.settings.new_batch_threshold:
@@ -61,7 +60,7 @@ class _PollWaits:
                 from_s, span = woken_s, WOKEN
             elif restarted_s is not None:
                 from_s, span, self._empty_polls = restarted_s, START, 0
-            if following.starts_gap:
+            if following.follows_gap:
                 self._empty_polls = 99
             elif not span.holds(from_s, following.at_s, self._slack):
                 yield (

@@ -22,7 +22,6 @@ _VISIBLE = re.compile(r"visible (?:now|after stop): (?:(?P<tag>\S+) delivery (?P
 # The recording shows the interval in force; what was written differs where the environment has a say (R6).
 WRITTEN_POLLING_INTERVAL = {"A60": None, "ADev": None, "ADev60": 60}
 
-
 # The recordings' HTTP client repeated a dropped request up to three times within milliseconds (R51).
 SAME_TRY_S = 0.3
 
@@ -98,10 +97,6 @@ def _read_timeline(entries: list[dict[str, Any]], queues: tuple[str, ...], tags:
             yield from _read_entry(entry, queues[0], tags)
 
 
-def _is_slow(entry: dict[str, Any]) -> bool:
-    return isinstance(entry.get("injected"), dict)
-
-
 def _merge_repeats(events: Iterable[Event]) -> Iterator[Event]:
     """Leave out the HTTP client's own repetitions of a dropped request."""
     last_drops: dict[tuple[str, str, str], float] = {}
@@ -120,6 +115,8 @@ def _read_run(entry: dict[str, Any], tag: str) -> Event:
 
 def _read_entry(entry: dict[str, Any], trigger_queue: str, tags: Tags) -> Iterator[Event]:
     text = unescape(entry["text"]) if "text" in entry else None
+    injected = entry.get("injected")
+    late_s = injected["slow"] if isinstance(injected, dict) else 0
     times = entry.get("times", [entry["t"]])
     if "thenEvery" in entry:
         times = [*times, entry["until"]]
@@ -138,8 +135,8 @@ def _read_entry(entry: dict[str, Any], trigger_queue: str, tags: Tags) -> Iterat
             has_body=entry.get("body", False),
             text=text,
             got=tuple(Got(got["tag"], got["dequeueCount"], got["receipt"]) for got in entry.get("got", [])),
-            answered_at_s=at_s + entry["injected"]["slow"] if _is_slow(entry) else None,
-            starts_gap="thenEvery" in entry and nth == len(times) - 1,
+            answered_at_s=at_s + late_s if late_s else None,
+            follows_gap="thenEvery" in entry and nth == len(times) - 1,
         )
 
 

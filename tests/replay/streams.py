@@ -8,7 +8,6 @@ from itertools import groupby
 
 from tests.replay.events import Event
 
-SAME_TRY_S = 0.05  # an HTTP client may repeat a dropped request by itself, within milliseconds (R51)
 POLLS = {"exists", "get"}
 MISSING = "exists 404"
 
@@ -37,6 +36,12 @@ def poll_stream(events: Sequence[Event], queue: str) -> list[str]:
     words = [_poll_word(event) for event in polls if event.what == "exists" or event.got or event.status]
     runs = ((word, list(run)) for word, run in groupby(words))
     return [each for word, run in runs for each in ([word] if word == MISSING else run)]
+
+
+def deliveries(events: Sequence[Event], queue: str) -> list[str]:
+    """Return which deliveries of which messages the polls of a queue found, no matter in how many polls."""
+    polls = (event for event in events if event.what == "get" and event.queue == queue)
+    return sorted(f"{got.tag}#{got.dequeue_count}" for event in polls for got in event.got)
 
 
 def _word(event: Event, *, with_texts: bool) -> str:

@@ -44,6 +44,13 @@ def is_alive(pid: int) -> bool:
     return not Path(f"/proc/{pid}/stat").exists() or ") Z " not in Path(f"/proc/{pid}/stat").read_text()
 
 
+def keep(supervisor: Supervisor, program: Program) -> Process:
+    process = Process(program)
+    process.start()
+    supervisor.watch(process)
+    return process
+
+
 def test_stop_ends_a_willing_process_with_its_signal(program: Callable[[str], Program]) -> None:
     process = Process(program(SLEEPER))
     process.start()
@@ -123,9 +130,7 @@ def test_supervisor_when_a_process_is_killed_then_starts_it_again_and_says_so(
 ) -> None:
     said: list[str] = []
     with Supervisor(said.append) as supervisor:
-        process = Process(program(SLEEPER))
-        process.start()
-        supervisor.watch(process)
+        process = keep(supervisor, program(SLEEPER))
         wait_for_lines(process, 1)
         first = process.pid
 
@@ -140,9 +145,7 @@ def test_supervisor_when_a_process_is_killed_then_starts_it_again_and_says_so(
 def test_supervisor_when_a_process_cannot_live_then_its_pauses_grow(program: Callable[[str], Program]) -> None:
     said: list[str] = []
     with Supervisor(said.append) as supervisor:
-        process = Process(program("raise SystemExit(3)"))
-        process.start()
-        supervisor.watch(process)
+        keep(supervisor, program("raise SystemExit(3)"))
         wait_until(lambda: len(said) >= 3, deadline_s=20, what="three restarts")
 
     assert [line.split(" in ")[1].split(",")[0] for line in said[:3]] == ["0.2 s", "0.4 s", "0.8 s"]
@@ -159,9 +162,8 @@ def test_supervisor_stops_the_last_started_first(tmp_path: Path) -> None:
     )
     with Supervisor() as supervisor:
         for name in ("storage", "host"):
-            process = Process(Program(name, (sys.executable, "-c", source, name), tmp_path / f"{name}.log"))
-            process.start()
-            supervisor.watch(process)
+            command = (sys.executable, "-c", source, name)
+            process = keep(supervisor, Program(name, command, tmp_path / f"{name}.log"))
             wait_for_lines(process, 1)
 
     assert journal.read_text().split() == ["host", "storage"]

@@ -11,7 +11,7 @@ from simulator.stack.azurite import Azurite, AzuritePorts
 from simulator.stack.database import require_vector
 from simulator.stack.errors import StackError
 from simulator.stack.ports import LOOPBACK, free_ports
-from simulator.stack.postgres import Postgres, throw_away_postgres
+from simulator.stack.postgres import Postgres, erase_cluster, throw_away_postgres
 
 
 def numbers_in(postgres: Postgres) -> list[int]:
@@ -35,7 +35,8 @@ def test_postgres_keeps_what_was_committed_over_kill_restart_and_a_new_object(tm
             with Postgres(tmp_path / "cluster") as again:
                 assert numbers_in(again) == [1]
         finally:
-            postgres.erase()
+            postgres.stop()
+            erase_cluster(tmp_path / "cluster")
     assert not postgres.data.exists()
 
 
@@ -54,7 +55,7 @@ def test_postgres_when_its_port_is_taken_then_says_which_setting_moves_it(tmp_pa
         postgres = Postgres(tmp_path / "cluster", port)
         with pytest.raises(StackError, match=f"port {port} .*POSTGRES_PORT"):
             postgres.start()
-        postgres.erase()
+    erase_cluster(tmp_path / "cluster")
 
 
 def test_postgres_when_a_parameter_is_wrong_then_says_why_and_leaves_nothing_running() -> None:

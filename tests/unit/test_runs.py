@@ -24,6 +24,17 @@ class Clock:
         return self.now
 
 
+class TakenAway(Heart):
+    """A heart that finds out at its next beat that the run is somebody else's by now."""
+
+    run: Run
+    beats = 0
+
+    async def beat(self) -> None:
+        self.beats += 1
+        self.run.stop("lost")
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     made = Clock()
@@ -94,6 +105,17 @@ async def test_check_when_all_is_well_then_nothing(heart: Heart, clock: Clock) -
     run = run_of(heart, clock)
     clock.now += 29
     await run.check()
+
+
+async def test_check_when_the_lease_is_over_then_it_has_to_be_extended_first(clock: Clock) -> None:
+    heart = TakenAway(Database("postgresql://nobody@127.0.0.1:1/never_opened", pool_size=1), lease_s=30)
+    heart.run = run_of(heart, clock)
+    await heart.run.check()
+    assert heart.beats == 0
+    clock.now += 31
+    with pytest.raises(Stopped) as stopped:
+        await heart.run.check()
+    assert (stopped.value.reason, heart.beats) == ("lost", 1)
 
 
 async def test_slice_when_over_then_told_but_calls_of_the_step_at_work_go_on(heart: Heart, clock: Clock) -> None:
