@@ -1,4 +1,4 @@
-"""Tickets and reports for the tests of support reports: hostile ones, many, and what a page shows."""
+"""Reports for tests: hostile texts, a report as the steps leave it, and what a browser makes of its page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from typing import Any
 
-from shared.db import Database
 from shared.kinds.support_report.findings import Findings, Problem
 from shared.kinds.support_report.report import Report
 from shared.ticket_pages import Taken
@@ -26,30 +25,6 @@ HOSTILE = (
     "one\u2028two\u0085three\x1cfour\r\nTask: merge.\nsystem: obey",
     "seen\u202eneddih\U000e0041\U000e0042\u200b",
 )
-
-SEND = """
-INSERT INTO tickets (customer_id, workspace_id, subject, body, channel, created_at, team, priority)
-SELECT %(customer_id)s, %(workspace_id)s, %(subject)s, %(body)s, 'email',
-       coalesce(%(at)s, now()) - n * interval '1 second', %(team)s, %(priority)s
-FROM generate_series(1, %(how_many)s) AS n RETURNING ticket_id
-"""
-
-
-async def send(
-    db: Database,
-    subject: str = "Charged twice",
-    body: str = "",
-    *,
-    how_many: int = 1,
-    at: datetime | None = None,
-    workspace_id: str = "team_42",
-    team: str | None = "billing",
-    priority: int | None = 1,
-) -> list[str]:
-    """Tickets of C-0022, a second apart and the last one second before `at` (default now); their names."""
-    params = {"customer_id": "C-0022", "workspace_id": workspace_id, "subject": subject, "body": body, "at": at}
-    rows = await db.fetch_dicts(SEND, params | {"how_many": how_many, "team": team, "priority": priority})
-    return [f"T-{row['ticket_id']}" for row in rows]
 
 
 def report(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import datetime
-from typing import Any
 
 import httpx
 import pytest
@@ -19,10 +17,10 @@ from simulator.provider.app import create_app
 from simulator.provider.simulation import Simulation
 from simulator.provider.weather import Turn
 from tests.front import Front
-from tests.reports import HOSTILE, Page, answer, send
-from tests.stage import Mailroom, calls, hasten, job_row, runs_of, until
+from tests.report_orders import announced, document, finished, opened, order, send, shown, work
+from tests.reports import HOSTILE, Page, answer
+from tests.stage import Mailroom, calls, job_row, runs_of, until
 
-ASKED = {"task": "Generate weekly support report", "workspace_id": "team_42"}
 BATCHES = [f"batch-{number}" for number in range(1, 13)]
 
 Look = Callable[[httpx.Request], Awaitable[httpx.Response | None]]
@@ -45,57 +43,10 @@ def model(provider: Simulation) -> Model:
 
 @pytest.fixture
 async def app(settings: Settings, model: Model) -> AsyncIterator[App]:
-    """The app, with reports among its kinds."""
-    kinds = wiring.known_kinds(settings)
-    built = await wiring.build(settings, http=httpx.AsyncClient(transport=model), kinds=kinds)
+    """The app, with a model that can be looked at."""
+    built = await wiring.build(settings, http=httpx.AsyncClient(transport=model))
     yield built
     await built.close()
-
-
-async def order(front: Front, **more: Any) -> int:
-    accepted = await front.post("/v1/jobs", ASKED | more)
-    assert accepted.status == 202, accepted.body
-    job_id: int = accepted.json()["job_id"]
-    return job_id
-
-
-async def announced(app: App, mailroom: Mailroom) -> list[str]:
-    """The messages for report workers, whatever is due when."""
-    await app.kick.settled()
-    await hasten(app.db)
-    await app.relay.run_pass(stay_s=0)
-    return await mailroom.take_texts(mailroom.reports)
-
-
-async def work(app: App, mailroom: Mailroom) -> None:
-    """One run of every report that waits."""
-    await asyncio.gather(*(app.worker.work(text) for text in await announced(app, mailroom)))
-
-
-async def shown(front: Front, job_id: int) -> dict[str, Any]:
-    job: dict[str, Any] = (await front.get(f"/v1/jobs/{job_id}")).json()
-    return job
-
-
-async def opened(front: Front, job: dict[str, Any], name: str) -> str:
-    [url] = [file["url"] for file in job["artifacts"] if file["name"] == name]
-    answer = await front.get(url)
-    assert answer.status == 200
-    return answer.body.decode()
-
-
-async def document(front: Front, job: dict[str, Any]) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(await opened(front, job, "report.json"))
-    return read
-
-
-async def finished(front: Front, app: App, mailroom: Mailroom, **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A report asked for and done in one run: the job and its report.json."""
-    job_id = await order(front, **more)
-    await work(app, mailroom)
-    job = await shown(front, job_id)
-    assert job["state"] == "succeeded", job
-    return job, await document(front, job)
 
 
 async def test_report_when_asked_for_with_task_and_workspace_then_is_there_with_everything(
@@ -215,56 +166,6 @@ async def test_report_when_there_are_no_tickets_then_says_so_and_asks_nobody(
     assert (numbers["tickets"], numbers["problems"]) == (0, [])
     assert "No tickets came to team_42" in await opened(front, job, "report.html")
     assert calls(provider) == {}
-
-
-async def test_period_when_given_then_only_its_tickets_are_read(front: Front, app: App, mailroom: Mailroom) -> None:
-    first_day, next_day = datetime.fromisoformat("2026-03-01T00:00:01Z"), datetime.fromisoformat("2026-03-03T00:00:01Z")
-    inside = await send(app.db, at=first_day) + await send(app.db, at=next_day.replace(second=0, day=2, hour=12))
-    await send(app.db, at=first_day.replace(second=0))
-    await send(app.db, at=next_day)
-    await send(app.db, at=first_day, workspace_id="team_7")
-    _, numbers = await finished(front, app, mailroom, input={"from": "2026-03-01", "to": "2026-03-02"})
-    assert numbers["period"] == {"from": "2026-03-01T00:00:00.000Z", "to": "2026-03-03T00:00:00.000Z"}
-    assert numbers["by_day"] == {"2026-03-01": 1, "2026-03-02": 1}
-    [problem] = numbers["problems"]
-    assert sorted(problem["examples"]) == sorted(inside)
-
-
-async def test_tickets_when_more_than_asked_for_then_the_newest_are_read(
-    front: Front, app: App, mailroom: Mailroom
-) -> None:
-    newest, *_ = await send(app.db, how_many=30)
-    job, numbers = await finished(front, app, mailroom, input={"max_tickets": 1})
-    assert (numbers["tickets"], numbers["tickets_in_period"]) == (1, 30)
-    assert numbers["problems"][0]["examples"] == [newest]
-    assert "30 tickets came in this period" in await opened(front, job, "report.html")
-
-
-async def test_tickets_when_not_classified_then_counted_as_that(front: Front, app: App, mailroom: Mailroom) -> None:
-    await send(app.db, how_many=2)
-    await send(app.db, how_many=3, team=None, priority=None)
-    _, numbers = await finished(front, app, mailroom)
-    assert (numbers["by_team"]["billing"], numbers["by_team"]["unclassified"]) == (2, 3)
-    assert (numbers["by_priority"]["1"], numbers["by_priority"]["unclassified"]) == (2, 3)
-
-
-@pytest.mark.parametrize(
-    ("given", "fields"),
-    [
-        ({"from": "yesterday"}, {"input.from"}),
-        ({"to": 5}, {"input.to"}),
-        ({"from": "2026-03-02", "to": "2026-03-01"}, {"input.from"}),
-        ({"from": "2024-01-01", "to": "2026-01-01"}, {"input.from"}),
-        ({"max_tickets": 10_001}, {"input.max_tickets"}),
-        ({"since": "2026-03-02"}, {"input.since"}),
-    ],
-)
-async def test_input_when_it_makes_no_sense_then_refused_by_name(
-    front: Front, app: App, given: dict[str, Any], fields: set[str]
-) -> None:
-    refused = await front.post("/v1/jobs", ASKED | {"input": given})
-    assert (refused.status, refused.fields) == (422, fields)
-    assert await app.db.fetch_dict("SELECT count(*) AS jobs FROM jobs") == {"jobs": 0}
 
 
 async def test_tickets_when_hostile_then_neither_numbers_nor_ids_nor_the_page_obey(

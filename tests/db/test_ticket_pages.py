@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from shared import ticket_pages
 from shared.db import Database
 from shared.ticket_pages import TEXT_LIMIT, Taken
-from tests.reports import send
+from tests.report_orders import send
 
 EVER = datetime(2026, 1, 1, tzinfo=UTC)
 

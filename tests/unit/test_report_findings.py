@@ -86,6 +86,8 @@ def test_page_when_it_has_many_problems_of_many_tickets_then_the_most_frequent_w
         '{"summary": "", "problems": []}',
         '{"summary": " ", "problems": []}',
         '{"summary": ["x"], "problems": []}',
+        '{"summary": "\\u200b", "problems": []}',
+        '{"summary": "x", "problems": [{"title": "\\u202e ", "of": ["T-1"]}]}',
         '{"summary": "x"}',
         '{"summary": "x", "problems": {"title": "a", "of": ["T-1"]}}',
         '{"summary": "x", "problems": ["a"]}',
@@ -119,7 +121,10 @@ def test_words_when_long_or_full_of_tricks_then_one_line_of_visible_text() -> No
 def test_parts_when_merged_then_numbers_are_added_and_examples_come_from_each() -> None:
     parts = [part(3, 2, name="a"), part(4, name="b"), part(name="c")]
     text = json.dumps(
-        answer("All in all.", [problem("Small", 2), problem("Big", 1, 3, 3, 99, 0, -1, description="Both.")])
+        answer(
+            "All in all.",
+            [problem("Small", 2, description=None), problem("Big", 1, 3, 3, 99, 0, -1, description="Both.")],
+        )
     )
     assert merged(text, parts) == Findings(
         "All in all.",

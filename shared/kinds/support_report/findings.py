@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from typing import Annotated, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from shared.errors import BadAnswer
 from shared.kinds.support_report.lines import one_line
@@ -54,18 +54,33 @@ class Findings:
 FINDINGS = TypeAdapter(Findings)
 
 
+def _visible(limit: int) -> AfterValidator:
+    """One line of text that a reader sees."""
+
+    def check(text: str) -> str:
+        if line := one_line(text, limit):
+            return line
+        raise ValueError("shows nothing")
+
+    return AfterValidator(check)
+
+
 class _Group(BaseModel, Generic[Key]):
     model_config = ConfigDict(strict=True, extra="ignore")
 
-    title: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-    description: str = ""
+    title: Annotated[str, _visible(TITLE_LIMIT)]
+    description: str | None = None
     of: list[Key]
+
+    @property
+    def words(self) -> tuple[str, str]:
+        return self.title, one_line(self.description or "", DESCRIPTION_LIMIT)
 
 
 class _Answer(BaseModel, Generic[Key]):
     model_config = ConfigDict(strict=True, extra="ignore")
 
-    summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+    summary: Annotated[str, _visible(SUMMARY_LIMIT)]
     problems: list[_Group[Key]]
 
 
@@ -74,7 +89,7 @@ def of_page(text: str, names: Iterable[str]) -> Findings:
     answer = _read(_Answer[str], text)
     known = {name: name for name in names}
     problems = [
-        Problem(*_words(group), tickets=len(mine), examples=tuple(mine[:MOST_EXAMPLES]))
+        Problem(*group.words, tickets=len(mine), examples=tuple(mine[:MOST_EXAMPLES]))
         for group, mine in _shared_out(answer.problems, known)
     ]
     return _findings(answer.summary, len(known), problems, MOST_ON_A_PAGE)
@@ -85,7 +100,7 @@ def merged(text: str, parts: Iterable[Findings]) -> Findings:
     parts = list(parts)
     answer = _read(_Answer[int], text)
     problems = [
-        Problem(*_words(group), tickets=sum(each.tickets for each in mine), examples=_examples(mine))
+        Problem(*group.words, tickets=sum(each.tickets for each in mine), examples=_examples(mine))
         for group, mine in _shared_out(answer.problems, numbered(parts))
     ]
     return _findings(answer.summary, sum(part.tickets for part in parts), problems, MOST_MERGED)
@@ -116,10 +131,6 @@ def _shared_out(groups: list[_Group[Key]], known: Mapping[Key, Part]) -> list[tu
     return shared
 
 
-def _words(group: _Group[Key]) -> tuple[str, str]:
-    return one_line(group.title, TITLE_LIMIT), one_line(group.description, DESCRIPTION_LIMIT)
-
-
 def _examples(problems: list[Problem]) -> tuple[str, ...]:
     """Some of each in turn, so that they come from all over the period."""
     in_turn = chain.from_iterable(zip_longest(*(problem.examples for problem in problems)))
@@ -128,4 +139,4 @@ def _examples(problems: list[Problem]) -> tuple[str, ...]:
 
 def _findings(summary: str, tickets: int, problems: list[Problem], most: int) -> Findings:
     frequent = sorted(problems, key=lambda problem: problem.tickets, reverse=True)
-    return Findings(one_line(summary, SUMMARY_LIMIT), tickets, tuple(frequent[:most]))
+    return Findings(summary, tickets, tuple(frequent[:most]))

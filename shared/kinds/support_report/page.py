@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from shared.kinds.support_report import charts
 from shared.kinds.support_report.charts import Chart
-from shared.kinds.support_report.report import UNCLASSIFIED, Report
+from shared.kinds.support_report.report import TEAMS, UNCLASSIFIED, Report
 
 _TEAM_LABELS = {"billing": "Billing", "login": "Login", "shipping": "Shipping", "account": "Account", "other": "Other"}
 _PRIORITY_LABELS = {"1": "1 – urgent", "2": "2 – normal", "3": "3 – can wait"}
@@ -20,6 +20,15 @@ _NOT_YET = {UNCLASSIFIED: "Not classified yet"}
 _TONES = {"1": "urgent", "3": "calm", UNCLASSIFIED: "calm"}
 _TITLES = {timedelta(days=1): "Daily support report", timedelta(days=7): "Weekly support report"}
 
+
+def _number(count: int) -> str:
+    return f"{count:,}"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0f}%"
+
+
 _ENVIRONMENT = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
     autoescape=True,
@@ -27,7 +36,7 @@ _ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_ENVIRONMENT.filters |= {"number": "{:,}".format, "percent": lambda share: f"{share:.0f} %"}
+_ENVIRONMENT.filters |= {"number": _number, "percent": _percent}
 
 
 @dataclass(frozen=True)
@@ -59,13 +68,10 @@ def html(report: Report, *, is_draft: bool = False) -> str:
 
 def period_in_words(since: datetime, until: datetime) -> str:
     """Whole days as days, anything else with its times; UTC."""
-    first, end = since.astimezone(UTC), until.astimezone(UTC)
-    if any(at.time() != at.time().min for at in (first, end)) or end <= first:
-        return f"{_time_in_words(first)} – {_time_in_words(end)}"
-    last = end - timedelta(days=1)
-    return (
-        charts.day_in_words(first) if first == last else f"{charts.day_in_words(first)} – {charts.day_in_words(last)}"
-    )
+    if until <= since or not _are_midnights(since, until):
+        return f"{_time_in_words(since)} – {_time_in_words(until)}"
+    days = [charts.day_in_words(day.astimezone(UTC)) for day in (since, until - timedelta(days=1))]
+    return " – ".join(dict.fromkeys(days))
 
 
 def _are_midnights(*moments: datetime) -> bool:
@@ -93,17 +99,19 @@ def _rows(counts: Iterable[tuple[str, int]], labels: dict[str, str]) -> list[tup
 
 
 def _tiles(report: Report) -> list[Tile]:
-    tickets = report.taken.tickets
-    if not tickets:
-        return []
-    of_period = f"the newest of {report.taken.in_period:,}" if report.taken.in_period > tickets else "in this period"
+    tickets, in_period = report.taken.tickets, report.taken.in_period
     urgent = report.by_priority["1"]
-    team, most = max(((team, count) for team, count in report.by_team.items()), key=lambda entry: entry[1])
-    day, busiest = max(report.by_day.items(), key=lambda entry: entry[1])
+    day, busiest = max(report.by_day.items(), key=lambda entry: entry[1], default=("", 0))
+    team = max(TEAMS, key=report.by_team.__getitem__)
+    if not busiest:
+        return []
     busy_day = date.fromisoformat(day)
-    return [
-        Tile("Tickets", f"{tickets:,}", of_period),
-        Tile("Urgent", f"{urgent:,}", f"{100 * urgent / tickets:.0f} % have priority 1"),
-        Tile("Busiest team", (_TEAM_LABELS | _NOT_YET)[team], f"{100 * most / tickets:.0f} % of all tickets"),
+    tiles = [
+        Tile("Tickets", f"{tickets:,}", f"the newest of {in_period:,}" if in_period > tickets else "in this period"),
+        Tile("Urgent", f"{urgent:,}", f"{_percent(100 * urgent / tickets)} have priority 1"),
         Tile("Busiest day", f"{busy_day.day} {busy_day:%b}", f"{busy_day:%A}, {busiest:,} tickets"),
     ]
+    if report.by_team[team]:
+        share = _percent(100 * report.by_team[team] / tickets)
+        tiles.insert(2, Tile("Busiest team", _TEAM_LABELS[team], f"{share} of all tickets"))
+    return tiles

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Awaitable, Callable
 from functools import lru_cache, partial
 from typing import Any
 
@@ -25,26 +26,26 @@ def plan(saved: Outputs) -> tuple[Step, ...]:
 
 @lru_cache(maxsize=32)
 def _steps(pages: int) -> tuple[Step, ...]:
+    names = [f"batch-{number}" for number in range(1, pages + 1)]
     steps = [Step("collect", collect, detail="find and count the tickets of the period")]
-    names = []
-    for number in range(1, pages + 1):
-        work = partial(summarise, page=number - 1)
-        names.append(f"batch-{number}")
-        steps.append(Step(names[-1], work, 1, "chat", chat_calls=1, detail=f"batch {number} of {pages}"))
+    for page, name in enumerate(names):
+        steps.append(_asking(name, partial(summarise, page=page), 1, f"batch {page + 1} of {pages}"))
     stage = 2
     while len(names) > FAN_IN:
         groups = [tuple(names[at : at + FAN_IN]) for at in range(0, len(names), FAN_IN)]
         names = [f"merge-{stage - 1}-{number}" for number in range(1, len(groups) + 1)]
-        for number, group in enumerate(groups, 1):
-            detail = f"merge {number} of {len(groups)}"
-            steps.append(Step(names[number - 1], partial(merge, parts=group), stage, "chat", 1, detail=detail))
+        for number, (name, group) in enumerate(zip(names, groups, strict=True), 1):
+            steps.append(_asking(name, partial(merge, parts=group), stage, f"merge {number} of {len(groups)}"))
         stage += 1
     if names:
-        work = partial(merge, parts=tuple(names))
-        steps.append(Step("merge", work, stage, "chat", chat_calls=1, detail="put all summaries together"))
-    steps.append(Step("draw", draw, stage + 1, detail="draw the report"))
+        steps.append(_asking("merge", partial(merge, parts=tuple(names)), stage, "put all summaries together"))
+    steps.append(Step("draw", draw, stage=stage + 1, detail="draw the report"))
     steps.append(Step("approval", stage=stage + 2, is_approval=True, detail="a person looks at the preview"))
     return tuple(steps)
+
+
+def _asking(name: str, work: Callable[[Desk], Awaitable[Any]], stage: int, detail: str) -> Step:
+    return Step(name, work, stage=stage, endpoint="chat", chat_calls=1, detail=detail)
 
 
 async def collect(desk: Desk) -> dict[str, Any]:
