@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from shared.db import Database
 from shared.errors import DatabaseUnavailable, QueueUnavailable
@@ -41,6 +41,7 @@ class Relay:
     lane: Lane
     names: Mapping[str, str]
     share_limits: Mapping[str, int]
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # one connection for all passes of a process
 
     async def run_pass(self, *, stay_s: float) -> None:
         """Put everything that is due, and what becomes due within `stay_s` seconds. Two passes at once are harmless."""
@@ -64,19 +65,19 @@ class Relay:
             log.warning("relay: the database is away; %s messages wait", queue)
 
     async def _take(self, queue: str, purpose: Purpose) -> list[Letter]:
-        if purpose == "work":
-            limit = self.share_limits[queue]
-            return await outbox.take_work(self.db, queue, self.lane, share_limit=limit, limit=BATCH)
-        return await outbox.take_poison(self.db, queue, limit=BATCH)
+        async with self.turn:
+            if purpose == "work":
+                limit = self.share_limits[queue]
+                return await outbox.take_work(self.db, queue, self.lane, share_limit=limit, limit=BATCH)
+            return await outbox.take_poison(self.db, queue, limit=BATCH)
 
     async def _wait_for_more(self, queue: str, purpose: Purpose, ends: float) -> bool:
         left_s = ends - time.monotonic()
         if left_s <= 0:
             return False
-        if purpose == "work" and await outbox.is_held(self.db, queue):
-            await asyncio.sleep(min(left_s, HELD_LOOK_S))
-            return True
-        wait_s = await outbox.next_due_s(self.db, queue, purpose, within_s=left_s)
+        async with self.turn:
+            is_held = purpose == "work" and await outbox.is_held(self.db, queue)
+            wait_s = HELD_LOOK_S if is_held else await outbox.next_due_s(self.db, queue, purpose, within_s=left_s)
         if wait_s is None or wait_s > left_s:
             return False
         await asyncio.sleep(wait_s + 0.005)
