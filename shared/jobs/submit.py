@@ -9,13 +9,15 @@ from shared.db import Connection
 from shared.provider.lane import LEVEL
 
 # The customer's window is touched only by a request that everything else lets pass, and guarded by its oldest entry:
-# of two requests for the last place, the second waits for the first and then finds the window full.
+# of two requests for the last place, the second waits for the first and then finds the window full. What is counted up
+# to a limit is ordered as an index has it, or the planner may look for the few in the whole table.
 TICKET: LiteralString = (
     """
 WITH asker AS (
     SELECT customer_id, workspace_id FROM customers WHERE customer_id = %(customer_id)s
 ), waiting AS (
-    SELECT count(*) AS jobs FROM (SELECT FROM jobs WHERE state = 'queued' LIMIT %(queue_max)s::integer + 1) AS known
+    SELECT count(*) AS jobs FROM (SELECT FROM jobs WHERE state = 'queued'
+                                  ORDER BY kind, run_after LIMIT %(queue_max)s::integer + 1) AS known
     WHERE %(queue_max)s > 0
 ), window_ AS (
     INSERT INTO rate_windows AS kept (customer_id, accepted_at)
@@ -49,7 +51,7 @@ SELECT job.job_id, job.ticket_id, EXISTS (SELECT FROM asker) AS asker_exists,
         FROM rate_windows WHERE customer_id = %(customer_id)s AND cardinality(accepted_at) >= %(rate_limit)s
           AND %(rate_limit)s > 0)::float8 AS rate_wait_s,
        (SELECT count(*) FROM (SELECT FROM jobs WHERE kind = %(kind)s AND state = 'queued' AND run_after <= now()
-                              LIMIT 1000) AS ahead) AS queued_ahead,
+                              ORDER BY run_after LIMIT 1000) AS ahead) AS queued_ahead,
        (SELECT coalesce(sum(chat_calls_left), 0) FROM jobs WHERE kind = %(kind)s AND state = 'running')
            AS running_calls,
        (SELECT count(*) FROM jobs WHERE finished_at > now() - interval '1 minute' AND kind = %(kind)s)
