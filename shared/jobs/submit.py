@@ -10,10 +10,11 @@ from psycopg.types.json import Jsonb
 from shared.db import Connection
 from shared.provider.lane import LEVEL
 
+# What is counted up to a limit is ordered as an index has it, or the planner may look for the few in the whole table.
 _ROOM: LiteralString = """
 waiting AS (
-    SELECT count(*) AS jobs FROM (SELECT FROM jobs WHERE state = 'queued' AND queue <> 'webhooks'
-                                  LIMIT %(queue_max)s::integer + 1) AS known
+    SELECT count(*) AS jobs FROM (SELECT FROM jobs WHERE state = 'queued' AND kind <> 'webhook'
+                                  ORDER BY kind, run_after LIMIT %(queue_max)s::integer + 1) AS known
     WHERE %(queue_max)s > 0
 )"""
 _HAS_ROOM: LiteralString = "(%(queue_max)s = 0 OR waiting.jobs < %(queue_max)s)"
@@ -28,7 +29,7 @@ SELECT job.job_id, job.ticket_id, EXISTS (SELECT FROM asker) AS asker_exists,"""
 _SEEN: LiteralString = (
     """
        (SELECT count(*) FROM (SELECT FROM jobs WHERE kind = %(kind)s AND state = 'queued' AND run_after <= now()
-                              LIMIT 1000) AS ahead) AS queued_ahead,
+                              ORDER BY run_after LIMIT 1000) AS ahead) AS queued_ahead,
        (SELECT coalesce(sum(chat_calls_left), 0) FROM jobs WHERE kind = %(kind)s AND state = 'running')
            AS running_calls,
        (SELECT count(*) FROM jobs WHERE finished_at > now() - interval '1 minute' AND kind = %(kind)s)
