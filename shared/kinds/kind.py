@@ -123,7 +123,8 @@ class Plan:
     @property
     def next(self) -> tuple[Step, ...]:
         """Steps that can run now, side by side; () when all is done."""
-        return tuple(step for step in self.remaining if step.stage == self.remaining[0].stage)
+        remaining = self.remaining
+        return tuple(step for step in remaining if step.stage == remaining[0].stage)
 
     @property
     def progress(self) -> int:

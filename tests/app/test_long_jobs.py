@@ -44,7 +44,9 @@ def readme_kind() -> Kind:
 async def app(settings: Settings, provider: Simulation) -> AsyncIterator[App]:
     """The app with one kind more."""
     http = httpx.AsyncClient(transport=httpx.ASGITransport(create_app(provider)))
-    built = await wiring.build(settings, http=http, kinds={**wiring.known_kinds(settings), "translation": readme_kind()})
+    built = await wiring.build(
+        settings, http=http, kinds={**wiring.known_kinds(settings), "translation": readme_kind()}
+    )
     yield built
     await built.close()
 
@@ -73,9 +75,9 @@ async def test_readme_kind_when_asked_for_then_done_with_steps_and_a_file(
     assert job["result"] == {"languages": ["de", "fr", "nl"]}
     assert [(step["name"], step["state"], step["detail"]) for step in job["steps"]] == [
         ("prepare", "succeeded", None),
-        ("de", "succeeded", "de, 1 of 3"),
-        ("fr", "succeeded", "fr, 2 of 3"),
-        ("nl", "succeeded", "nl, 3 of 3"),
+        ("de", "succeeded", "into de"),
+        ("fr", "succeeded", "into fr"),
+        ("nl", "succeeded", "into nl"),
     ]
     assert provider.counters.snapshot()["total"] == 3
     [file] = job["artifacts"]
@@ -167,12 +169,11 @@ async def test_kind_when_unknown_or_not_to_be_asked_for_then_422(front: Front) -
 
 
 async def test_input_when_it_does_not_fit_the_kind_then_422_below_input(front: Front) -> None:
-    answer = await front.post("/v1/jobs", ASKED | {"input": {"text": "", "languages": [], "more": 1}})
+    answer = await front.post("/v1/jobs", ASKED | {"input": {"text": "", "languages": []}})
     assert answer.status == 422
     assert {field["field"] for field in answer.json()["error"]["fields"]} == {
         "input.text",
         "input.languages",
-        "input.more",
     }
 
 
