@@ -6,8 +6,19 @@ import azure.functions as func
 
 from shared import log, wiring
 from shared.api import openapi, requests
-from shared.api.models import CustomerBody, Discard, JobQuery, Live, NewTicket, Redrive, TicketQuery
-from shared.api.replies import json_reply, replies, reply
+from shared.api.models import (
+    ArtifactQuery,
+    CustomerBody,
+    Decision,
+    Discard,
+    JobQuery,
+    Live,
+    NewJob,
+    NewTicket,
+    Redrive,
+    TicketQuery,
+)
+from shared.api.replies import accepted_reply, file_reply, json_reply, replies, reply
 from shared.errors import NotFound
 from shared.intake import Asked
 
@@ -23,8 +34,7 @@ async def accept_ticket(req: func.HttpRequest) -> func.HttpResponse:
     asked = Asked(log.request_id.get(), requests.traceparent(req))
     accepted, is_replay = await home.intake.accept_ticket(new, asked, key=requests.idempotency_key(req))
     home.kick()
-    replayed = {"Idempotent_Replayed": "true"} if is_replay else {}
-    return reply(202, accepted, Location=accepted.status_url, **replayed)
+    return accepted_reply(accepted, is_replay=is_replay)
 
 
 @app.timer_trigger("timer", schedule="%RELAY_SCHEDULE%")
@@ -50,10 +60,34 @@ async def sweep_jobs(timer: func.TimerRequest) -> None:
 async def show_job(req: func.HttpRequest) -> func.HttpResponse:
     """One job: state, steps, history, result."""
     home = await wiring.app()
-    job, ask_again_s = await home.status.job(requests.job_id(req))
+    job, ask_again_s = await home.status.job(requests.job_id(req), wait_s=requests.prefer_wait_s(req))
     if ask_again_s is not None:
         home.kick.look()
     return reply(200, job) if ask_again_s is None else reply(200, job, Retry_After=str(ask_again_s))
+
+
+@app.queue_trigger("msg", queue_name="%REPORT_QUEUE%", connection="JobsQueue")
+async def work_report(msg: func.QueueMessage) -> None:
+    """Do the long job that the message names."""
+    await (await wiring.app()).worker.work(msg.get_body().decode())
+
+
+@app.queue_trigger("msg", queue_name="%WEBHOOK_QUEUE%", connection="JobsQueue")
+async def deliver_webhook(msg: func.QueueMessage) -> None:
+    """Tell a caller's system what became of its job."""
+    await (await wiring.app()).worker.work(msg.get_body().decode())
+
+
+@app.route("v1/jobs", methods=["POST"])
+@replies
+async def accept_job(req: func.HttpRequest) -> func.HttpResponse:
+    """Accept a long job: 202 with its address."""
+    home = await wiring.app()
+    new = requests.body(req, NewJob)
+    asked = Asked(log.request_id.get(), requests.traceparent(req))
+    accepted, is_replay = await home.intake.accept_job(new, asked, key=requests.idempotency_key(req))
+    home.kick()
+    return accepted_reply(accepted, is_replay=is_replay)
 
 
 @app.route("v1/jobs", methods=["GET"])
@@ -66,9 +100,40 @@ async def list_jobs(req: func.HttpRequest) -> func.HttpResponse:
 @app.route("v1/jobs/{job_id}/cancel", methods=["POST"])
 @replies
 async def cancel_job(req: func.HttpRequest) -> func.HttpResponse:
-    """Cancel a job that no worker has yet."""
+    """Cancel a job that no worker has yet, or ask the worker to stop."""
     requests.no_body(req)
-    return reply(200, await (await wiring.app()).decisions.cancel(requests.job_id(req)))
+    job, is_done = await (await wiring.app()).decisions.cancel(requests.job_id(req))
+    return reply(200 if is_done else 202, job)
+
+
+@app.route("v1/jobs/{job_id}/approve", methods=["POST"])
+@replies
+async def approve_job(req: func.HttpRequest) -> func.HttpResponse:
+    """Let a job go on that waits for approval."""
+    home = await wiring.app()
+    job = await home.decisions.approve(requests.job_id(req), requests.body(req, Decision))
+    home.kick()
+    return reply(200, job)
+
+
+@app.route("v1/jobs/{job_id}/reject", methods=["POST"])
+@replies
+async def reject_job(req: func.HttpRequest) -> func.HttpResponse:
+    """End a job that waits for approval."""
+    home = await wiring.app()
+    job = await home.decisions.reject(requests.job_id(req), requests.body(req, Decision))
+    home.kick()
+    return reply(200, job)
+
+
+@app.route("v1/artifacts/{job_id}/{name}", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
+@replies
+async def show_artifact(req: func.HttpRequest) -> func.HttpResponse:
+    """A file that a job made, for who has its token."""
+    file = await (await wiring.app()).status.artifact(
+        requests.job_id(req), req.route_params["name"], requests.query(req, ArtifactQuery).token
+    )
+    return file_reply(req, file)
 
 
 @app.route("v1/jobs/{job_id}/retry", methods=["POST"])

@@ -17,6 +17,7 @@ CREATE TABLE provider_breakers (
     endpoint        text          PRIMARY KEY CHECK (endpoint IN ('chat', 'embeddings')),
     is_open         boolean       NOT NULL DEFAULT false,
     failures        integer       NOT NULL DEFAULT 0,     -- in a row
+    failed_call_at  timestamptz   NOT NULL DEFAULT '-infinity',  -- when the youngest call that failed began
     trials          integer       NOT NULL DEFAULT 0,     -- failed in a row since it opened
     opened_at       timestamptz   NOT NULL DEFAULT '-infinity',
     retry_at        timestamptz,

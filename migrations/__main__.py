@@ -7,6 +7,7 @@ other on a session lock, so DATABASE_URL must be a direct connection, not one th
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 import time
@@ -27,6 +28,10 @@ ROLE_LIMITS = {
 }
 
 
+class ChangedMigration(Exception):
+    """A file that has been applied before reads differently now."""
+
+
 def migrate(url: str, *, app_role: str | None = None, say: bool = True) -> list[str]:
     """Apply what is missing and return the names, in order; `app_role` (default: the connected one) gets the limits."""
     applied = []
@@ -36,15 +41,21 @@ def migrate(url: str, *, app_role: str | None = None, say: bool = True) -> list[
         connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
         connection.execute("SET lock_timeout = '2s'")
         connection.execute(
-            "CREATE TABLE IF NOT EXISTS schema_migrations (name text PRIMARY KEY, applied_at timestamptz DEFAULT now())"
+            "CREATE TABLE IF NOT EXISTS schema_migrations"
+            " (name text PRIMARY KEY, sha256 text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())"
         )
-        done = {name for (name,) in connection.execute("SELECT name FROM schema_migrations")}
+        done: dict[str, str] = dict(connection.execute("SELECT name, sha256 FROM schema_migrations").fetchall())
         for path in sorted(FOLDER.glob("[0-9]*.sql")):
             if path.stem not in done:
                 apply(connection, path)
                 applied.append(path.stem)
                 if say:
                     print(f"applied {path.stem}", flush=True)
+            elif done[path.stem] != fingerprint(path):
+                raise ChangedMigration(
+                    f"{path.name} is not what was applied to this database: a change needs a file of its own"
+                    " (for local data: `make reset`)"
+                )
         limit_role(connection, app_role)
     return applied
 
@@ -57,16 +68,25 @@ def apply(connection: psycopg.Connection, path: Path) -> None:
             if text.startswith("-- no transaction"):
                 for statement in filter(str.strip, text.split(";\n")):
                     connection.execute(statement)
-                connection.execute("INSERT INTO schema_migrations (name) VALUES (%s)", (path.stem,))
+                record(connection, path)
             else:
                 with connection.transaction():
                     connection.execute(text)
-                    connection.execute("INSERT INTO schema_migrations (name) VALUES (%s)", (path.stem,))
+                    record(connection, path)
             return
         except psycopg.errors.LockNotAvailable:
             if attempt == LOCK_TRIES:
                 raise
             time.sleep(1)
+
+
+def record(connection: psycopg.Connection, path: Path) -> None:
+    connection.execute("INSERT INTO schema_migrations (name, sha256) VALUES (%s, %s)", (path.stem, fingerprint(path)))
+
+
+def fingerprint(path: Path) -> str:
+    """Of the text, whatever the ends of its lines."""
+    return hashlib.sha256(path.read_text(encoding="utf-8").encode()).hexdigest()
 
 
 def limit_role(connection: psycopg.Connection, role: str | None) -> None:
@@ -80,9 +100,9 @@ def limit_role(connection: psycopg.Connection, role: str | None) -> None:
         " JOIN pg_roles r ON r.oid = s.setrole WHERE d.datname = %s AND r.rolname = %s",
         (database, name),
     ).fetchall()
-    have = {line for (line,) in current}
+    have = {line.partition("=")[0] for (line,) in current}
     for key, value in ROLE_LIMITS.items():
-        if f"{key}={value}" not in have:
+        if key not in have:
             connection.execute(
                 sql.SQL("ALTER ROLE {} IN DATABASE {} SET {} = {}").format(
                     sql.Identifier(name), sql.Identifier(database), sql.Identifier(key), sql.Literal(value)
@@ -102,6 +122,9 @@ def main() -> int:
         if "vector" not in str(exc):
             raise
         print("migrations: this Postgres has no pgvector: install the extension `vector` first", file=sys.stderr)
+        return 1
+    except ChangedMigration as exc:
+        print(f"migrations: {exc}", file=sys.stderr)
         return 1
     except psycopg.OperationalError as exc:
         print(f"migrations: cannot reach the database: {str(exc).splitlines()[0]}", file=sys.stderr)

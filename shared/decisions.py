@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shared.api import views
-from shared.api.models import Discard, JobDetail, Redrive, Redriven
+from shared.api.models import Decision, Discard, JobDetail, Redrive, Redriven
 from shared.db import Database
 from shared.errors import Conflict, NotFound
-from shared.jobs import dead_letters, people, reading
+from shared.jobs import approvals, dead_letters, people, reading
 from shared.kinds.kind import Kind
 from shared.log import logger
+from shared.names import time_text
 
 log = logger("decisions")
 
@@ -23,11 +24,32 @@ class Decisions:
     db: Database
     kinds: Mapping[str, Kind]
 
-    async def cancel(self, job_id: int) -> JobDetail:
-        """Cancel a job that no worker has. Raises NotFound, Conflict."""
-        if await people.cancel(self.db, job_id) is None:
-            raise await self._conflict(job_id, "only a queued job can be cancelled")
-        log.info("job %d: cancelled", job_id)
+    async def cancel(self, job_id: int) -> tuple[JobDetail, bool]:
+        """Cancel a job that no worker has, or ask the worker to stop where the kind allows it; whether it is done.
+
+        Raises NotFound, Conflict.
+        """
+        if await people.cancel(self.db, job_id) is not None:
+            log.info("job %d: cancelled", job_id)
+            return await self._job(job_id), True
+        stoppable = [kind.name for kind in self.kinds.values() if kind.is_cancellable]
+        if await people.ask_to_stop(self.db, job_id, stoppable) is not None:
+            log.info("job %d: asked to stop", job_id)
+            return await self._job(job_id), False
+        raise await self._conflict(job_id, "only a queued job can be cancelled")
+
+    async def approve(self, job_id: int, decision: Decision) -> JobDetail:
+        """Let a job go on that waits for it. Raises NotFound, Conflict."""
+        if await approvals.approve(self.db, job_id, decision.decided_by, decision.comment) is None:
+            raise await self._decided(job_id)
+        log.info("job %d: queued (approved)", job_id)
+        return await self._job(job_id)
+
+    async def reject(self, job_id: int, decision: Decision) -> JobDetail:
+        """End a job that waits for approval. Raises NotFound, Conflict."""
+        if await approvals.reject(self.db, job_id, decision.decided_by, decision.comment) is None:
+            raise await self._decided(job_id)
+        log.info("job %d: cancelled (rejected)", job_id)
         return await self._job(job_id)
 
     async def retry(self, job_id: int) -> JobDetail:
@@ -58,6 +80,14 @@ class Decisions:
         if row is None:
             raise NotFound(f"There is no job {job_id}.")
         return views.job_detail(row, self.kinds.get(row.kind))
+
+    async def _decided(self, job_id: int) -> Conflict:
+        """Why nothing can be decided: somebody was faster, or the job never asked."""
+        verdict = await approvals.latest(self.db, job_id)
+        if verdict is None or verdict.decided_at is None:
+            return await self._conflict(job_id, "only a job that waits for approval can be decided about")
+        who = f" by {verdict.decided_by}" if verdict.decided_by else ""
+        return Conflict(f"Job {job_id} was {verdict.state}{who} at {time_text(verdict.decided_at)}.")
 
     async def _conflict(self, job_id: int, rule: str) -> Conflict:
         present = await self._job(job_id)

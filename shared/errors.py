@@ -11,8 +11,12 @@ AppError                      code + HTTP status + a sentence for people
 │  ├─ RateLimited 429 · QueueFull 503 · DatabaseUnavailable 503
 └─ QueueUnavailable           the storage queue is out of reach (never shown to a caller)
 
+Undelivered                   a webhook's receiver did not take an event: retry later
+
 ProviderError                 what the AI provider did; becomes the job's `last_error`
 ├─ Throttled                  429: wait, no attempt lost; carries `retry_after_s`
+│  └─ LaneBusy                no call was made: the quota is used up, as far as we know
+├─ BreakerOpen                no call was made, or it was the breaker's trial: no attempt lost
 ├─ Misconfigured              401, 403, 404, insufficient_quota: the lane stops, no attempt lost
 ├─ Unavailable                408, 409, 5xx, cut connection: retry later, attempt counts
 │  └─ TimedOut                no answer within PROVIDER_TIMEOUT
@@ -107,6 +111,14 @@ class DatabaseUnavailable(Busy):
 
 class QueueUnavailable(AppError):
     """The storage queue did not answer; what was to be sent stays in the outbox."""
+
+
+class Undelivered(Exception):
+    """A webhook's receiver did not take an event; `status` is its answer's, None when there was none."""
+
+    def __init__(self, message: str, *, status: int | None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class ProviderError(Exception):

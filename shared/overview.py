@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shared.api.models import BreakerState, ProviderState, Queue, Ready
@@ -23,11 +24,15 @@ class Overview:
     db: Database
     queues: Queues
     lane: Lane
+    share_limits: Mapping[str, int]
 
     async def queue(self) -> Queue:
         """The queue's numbers, in a handful of statements that read only what is alive."""
         numbers = await reading.numbers(self.db)
-        pending = [await outbox.pending(self.db, queue, self.lane) for queue in outbox.COUNTED]
+        pending = [
+            await outbox.pending(self.db, queue, self.lane, share_limit=limit)
+            for queue, limit in self.share_limits.items()
+        ]
         waiting = {
             "outbox_pending": sum(part.letters for part in pending),
             "outbox_oldest_seconds": max(part.oldest_s for part in pending),

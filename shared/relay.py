@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from shared.db import Database
 from shared.errors import DatabaseUnavailable, QueueUnavailable
@@ -13,7 +13,7 @@ from shared.log import logger
 from shared.names import ticket_name, time_text
 from shared.provider.lane import Lane
 from shared.queues import outbox
-from shared.queues.messages import PoisonMessage, WorkMessage, encode
+from shared.queues.messages import EventMessage, PoisonMessage, WorkMessage, encode
 from shared.queues.outbox import Letter, Purpose
 from shared.queues.storage import QueueRefused, Queues
 from shared.retry import backoff_s
@@ -30,12 +30,18 @@ REFUSED_CAP_S = 60.0
 
 @dataclass(frozen=True)
 class Relay:
-    """What a pass works with; `names` maps a queue of the database (`tickets`) to its name in the storage account."""
+    """What a pass works with.
+
+    `names` maps a queue of the database (`tickets`) to its name in the storage account; of jobs with the same share at
+    most `share_limits[queue]` are announced and under way together.
+    """
 
     db: Database
     queues: Queues
     lane: Lane
     names: Mapping[str, str]
+    share_limits: Mapping[str, int]
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # one connection for all passes of a process
 
     async def run_pass(self, *, stay_s: float) -> None:
         """Put everything that is due, and what becomes due within `stay_s` seconds. Two passes at once are harmless."""
@@ -59,18 +65,19 @@ class Relay:
             log.warning("relay: the database is away; %s messages wait", queue)
 
     async def _take(self, queue: str, purpose: Purpose) -> list[Letter]:
-        if purpose == "work":
-            return await outbox.take_work(self.db, queue, self.lane, limit=BATCH)
-        return await outbox.take_poison(self.db, queue, limit=BATCH)
+        async with self.turn:
+            if purpose == "work":
+                limit = self.share_limits[queue]
+                return await outbox.take_work(self.db, queue, self.lane, share_limit=limit, limit=BATCH)
+            return await outbox.take_poison(self.db, queue, limit=BATCH)
 
     async def _wait_for_more(self, queue: str, purpose: Purpose, ends: float) -> bool:
         left_s = ends - time.monotonic()
         if left_s <= 0:
             return False
-        if purpose == "work" and await outbox.is_held(self.db, queue):
-            await asyncio.sleep(min(left_s, HELD_LOOK_S))
-            return True
-        wait_s = await outbox.next_due_s(self.db, queue, purpose, within_s=left_s)
+        async with self.turn:
+            is_held = purpose == "work" and await outbox.is_held(self.db, queue)
+            wait_s = HELD_LOOK_S if is_held else await outbox.next_due_s(self.db, queue, purpose, within_s=left_s)
         if wait_s is None or wait_s > left_s:
             return False
         await asyncio.sleep(wait_s + 0.005)
@@ -93,7 +100,7 @@ class Relay:
         async with gate:
             try:
                 if purpose == "work":
-                    await self.queues.put(self.names[queue], encode(work_message(letter)))
+                    await self.queues.put(self.names[queue], encode(work_message(queue, letter)))
                 else:
                     message_id = await self.queues.put(f"{self.names[queue]}-poison", encode(poison_message(letter)))
                     await outbox.poison_sent(self.db, letter, message_id)
@@ -118,7 +125,9 @@ class Relay:
         )
 
 
-def work_message(letter: Letter) -> WorkMessage:
+def work_message(queue: str, letter: Letter) -> WorkMessage | EventMessage:
+    if queue == "webhooks":
+        return EventMessage(event_id=letter.job_id, delivery=letter.delivery, traceparent=letter.traceparent)
     return WorkMessage(job_id=letter.job_id, delivery=letter.delivery, traceparent=letter.traceparent)
 
 

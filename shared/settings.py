@@ -30,6 +30,8 @@ class Settings(BaseModel):
     jobs_queue: str = Field(min_length=1, repr=False, alias="JobsQueue")
 
     ticket_queue: QueueName = "tickets"
+    report_queue: QueueName = "reports"
+    webhook_queue: QueueName = "webhooks"
 
     provider_url: str = Field(pattern=r"^https?://")
     provider_api_key: str = Field(default="", repr=False)
@@ -53,6 +55,13 @@ class Settings(BaseModel):
     retry_cap_seconds: Seconds = 60
     run_slice_seconds: Seconds = 1200
     drain_seconds: Seconds = 5
+
+    report_parallelism: Annotated[int, Field(ge=1, le=32)] = 4
+    reports_max_running: Annotated[int, Field(ge=1, le=100)] = 2
+    approval_ttl_hours: Annotated[float, Field(gt=0, le=8760, allow_inf_nan=False)] = 72
+    webhook_secret: str = Field(default="", repr=False)
+    webhook_secret_previous: str = Field(default="", repr=False)
+    webhook_allow_private: bool = False
 
     @model_validator(mode="before")
     @classmethod

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from shared import tickets
+from shared import artifacts, tickets
 from shared.api import views
 from shared.api.models import Customer, CustomerBody, JobDetail, JobPage, JobQuery, Ticket, TicketPage, TicketQuery
+from shared.artifacts import Artifact
 from shared.db import Database
 from shared.errors import FieldProblem, InvalidInput, NotFound
 from shared.jobs import reading
@@ -16,6 +17,7 @@ from shared.jobs.reading import JobWay
 from shared.jobs.states import FINISHED
 from shared.kinds.kind import Kind
 from shared.names import job_number, ticket_name, ticket_number
+from shared.waiting import WaitingRoom
 
 LONGEST_POLL_S = 30
 
@@ -26,6 +28,7 @@ class Status:
 
     db: Database
     kinds: Mapping[str, Kind]
+    waiting_room: WaitingRoom
 
     async def put_customer(self, customer_id: str, body: CustomerBody) -> tuple[Customer, bool]:
         """The customer, and whether it is new."""
@@ -46,12 +49,25 @@ class Status:
         items = [views.ticket(row) for row in rows[: query.limit]]
         return TicketPage(items=items, next=items[-1].ticket_id if len(rows) > query.limit else None)
 
-    async def job(self, job_id: int) -> tuple[JobDetail, int | None]:
-        """The job, and in how many seconds it is worth asking again (None once it is finished). Raises NotFound."""
-        row = await reading.one(self.db, job_id)
+    async def job(self, job_id: int, *, wait_s: int = 0) -> tuple[JobDetail, int | None]:
+        """The job, and in how many seconds it is worth asking again (None once it is finished).
+
+        With `wait_s` the answer is held until its state or progress changes, or the time is up. Raises NotFound.
+        """
+        if wait_s:
+            row = await self.waiting_room.wait(job_id, for_s=wait_s)
+        else:
+            row = await reading.one(self.db, job_id)
         if row is None:
             raise NotFound(f"There is no job {job_id}.")
         return views.job_detail(row, self.kinds.get(row.kind)), _ask_again_s(row)
+
+    async def artifact(self, job_id: int, name: str, token: str) -> Artifact:
+        """A file, for who has its token. Raises NotFound for everybody else, whatever there is."""
+        file = await artifacts.find(self.db, job_id, name, token)
+        if file is None:
+            raise NotFound("There is no such file, or not with this token.")
+        return file
 
     async def jobs(self, query: JobQuery) -> JobPage:
         """A page, newest first. Raises InvalidInput for a cursor of another list."""

@@ -11,7 +11,7 @@ from functools import partial
 from shared.cleaning import clean
 from shared.db import Database
 from shared.errors import DatabaseUnavailable, QueueUnavailable
-from shared.jobs import rescue
+from shared.jobs import approvals, rescue
 from shared.jobs.rescue import Look
 from shared.log import logger
 from shared.queues.poison import Poison
@@ -78,7 +78,7 @@ class Sweep:
 
     async def run_pass(self) -> None:
         """Leases, lost messages, poison queues, old rows; each part for itself. Two passes at once are harmless."""
-        for part in (self._leases, self._messages, self._poison, self._clean):
+        for part in (self._leases, self._messages, self._approvals, self._poison, self._clean):
             try:
                 await part()
             except QueueUnavailable as exc:
@@ -126,6 +126,11 @@ class Sweep:
             if time.monotonic() > ends:
                 return False
             await asyncio.sleep(min(ASK_EVERY_S, self.lease_s / 4))
+
+    async def _approvals(self) -> None:
+        while expired := await approvals.expire(self.db, limit=BATCH):
+            for job in expired:
+                log.info("job %d: %s, nobody approved it in time", job.job_id, job.state)
 
     async def _poison(self) -> None:
         for queue in self.names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import get_args
 
@@ -12,7 +13,7 @@ import httpx
 from shared.db import Database
 from shared.decisions import Decisions
 from shared.intake import Intake, Rules
-from shared.kinds import ticket
+from shared.kinds import support_report, ticket, webhook
 from shared.kinds.kind import Kind
 from shared.overview import Overview
 from shared.passes import Kicks
@@ -29,10 +30,14 @@ from shared.settings import Settings
 from shared.shutdown import on_terminate
 from shared.status import Status
 from shared.sweep import Backoff, Sweep
+from shared.waiting import WaitingRoom
+from shared.webhooks.courier import Courier
+from shared.webhooks.sender import Sender
+from shared.webhooks.signature import Signer
 from shared.worker import Policy, Worker
 
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (ticket.KIND,)}
-
+NO_LIMIT = 1_000_000
+WEBHOOKS_PER_HOST = 2
 TIMER_STAY_S = 4.0  # a pass that stays lets coarse timers keep up with a backlog
 
 
@@ -62,14 +67,78 @@ class App:
         await self.db.close()
 
 
-async def build(settings: Settings, *, http: httpx.AsyncClient | None = None) -> App:
+async def build(
+    settings: Settings, *, http: httpx.AsyncClient | None = None, kinds: Mapping[str, Kind] | None = None
+) -> App:
     """Build the app; connections are made in the background, so that this never fails for want of a server."""
     for noisy in ("azure", "httpx", "httpcore"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     db = Database(settings.database_url, pool_size=settings.database_pool_size)
     await db.open()
     queues = Queues.connect(settings.jobs_queue)
+    kinds = known_kinds(settings) if kinds is None else kinds
     http = http or httpx.AsyncClient(limits=httpx.Limits(max_connections=100, max_keepalive_connections=50))
+    lane = Lane(db, _limits(settings), settings.lane_pause_max_seconds)
+    names = {
+        "tickets": settings.ticket_queue,
+        "reports": settings.report_queue,
+        "webhooks": settings.webhook_queue,
+    }
+    share_limits = {"tickets": NO_LIMIT, "reports": settings.reports_max_running, "webhooks": WEBHOOKS_PER_HOST}
+    backoff = Backoff(settings.retry_base_seconds, settings.retry_cap_seconds)
+    relay = Relay(db, queues, lane, names, share_limits)
+    sweep = Sweep(db, queues, Poison(db, queues, names), names, settings.job_lease_seconds, backoff)
+    kick = Kicks(relay, sweep)
+    heart = Heart(db, lease_s=settings.job_lease_seconds, after_beat=kick.look)
+    return App(
+        settings=settings,
+        db=db,
+        queues=queues,
+        intake=Intake(db, ticket.KIND, kinds, _rules(settings, lane.limits)),
+        relay=relay,
+        sweep=sweep,
+        worker=Worker(db, _gate(settings, db, http, lane), _courier(settings), heart, kinds, _policy(settings), kick),
+        status=Status(db, kinds, WaitingRoom(db)),
+        decisions=Decisions(db, kinds),
+        overview=Overview(db, queues, lane, share_limits),
+        kick=kick,
+        http=http,
+    )
+
+
+def known_kinds(settings: Settings) -> dict[str, Kind]:
+    """Every kind of job, by name."""
+    kinds = (ticket.KIND, support_report.make(settings.report_parallelism), webhook.KIND)
+    return {kind.name: kind for kind in kinds}
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits.per_minute(
+        calls=settings.provider_chat_rpm, burst=settings.provider_chat_burst, tokens=settings.provider_chat_tpm
+    )
+
+
+def _rules(settings: Settings, limits: Limits) -> Rules:
+    return Rules(
+        max_attempts=settings.job_max_attempts,
+        queue_max=settings.queue_max,
+        rate_limit_per_minute=settings.rate_limit_per_minute,
+        key_ttl_s=3600 * settings.idempotency_ttl_hours,
+        allow_private_webhooks=settings.webhook_allow_private,
+        lane=limits,
+    )
+
+
+def _policy(settings: Settings) -> Policy:
+    return Policy(
+        retry_base_s=settings.retry_base_seconds,
+        retry_cap_s=settings.retry_cap_seconds,
+        slice_s=settings.run_slice_seconds,
+        approval_ttl_s=3600 * settings.approval_ttl_hours,
+    )
+
+
+def _gate(settings: Settings, db: Database, http: httpx.AsyncClient, lane: Lane) -> Gate:
     provider = Provider(
         http,
         url=settings.provider_url,
@@ -79,48 +148,16 @@ async def build(settings: Settings, *, http: httpx.AsyncClient | None = None) ->
         embedding_model=settings.provider_embedding_model,
         timeout_s=settings.provider_timeout,
     )
-    limits = Limits.per_minute(
-        calls=settings.provider_chat_rpm, burst=settings.provider_chat_burst, tokens=settings.provider_chat_tpm
-    )
-    lane = Lane(db, limits, settings.lane_pause_max_seconds)
     threshold = min(breaker.THRESHOLD, settings.job_max_attempts)
     lease_s = settings.provider_timeout + 5
     breakers = {endpoint: Breaker(db, endpoint, lease_s, threshold) for endpoint in get_args(Endpoint)}
-    gate = Gate(provider, lane, breakers, settings.retry_base_seconds, settings.retry_cap_seconds)
-    rules = Rules(
-        max_attempts=settings.job_max_attempts,
-        queue_max=settings.queue_max,
-        rate_limit_per_minute=settings.rate_limit_per_minute,
-        key_ttl_s=3600 * settings.idempotency_ttl_hours,
-        lane=limits,
-    )
-    names = {"tickets": settings.ticket_queue}
-    relay = Relay(db, queues, lane, names)
-    sweep = Sweep(
-        db,
-        queues,
-        Poison(db, queues, names),
-        names,
-        settings.job_lease_seconds,
-        Backoff(settings.retry_base_seconds, settings.retry_cap_seconds),
-    )
-    kick = Kicks(relay, sweep)
-    heart = Heart(db, lease_s=settings.job_lease_seconds, after_beat=kick.look)
-    policy = Policy(settings.retry_base_seconds, settings.retry_cap_seconds, settings.run_slice_seconds)
-    return App(
-        settings=settings,
-        db=db,
-        queues=queues,
-        intake=Intake(db, ticket.KIND, rules),
-        relay=relay,
-        sweep=sweep,
-        worker=Worker(db, gate, heart, KINDS, policy, kick),
-        status=Status(db, KINDS),
-        decisions=Decisions(db, KINDS),
-        overview=Overview(db, queues, lane),
-        kick=kick,
-        http=http,
-    )
+    return Gate(provider, lane, breakers, settings.retry_base_seconds, settings.retry_cap_seconds)
+
+
+def _courier(settings: Settings) -> Courier:
+    secret = settings.webhook_secret
+    signer = Signer(secret, settings.webhook_secret_previous) if secret else None
+    return Courier(signer, Sender(allow_private=settings.webhook_allow_private))
 
 
 _app: App | None = None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import assert_never
 
 from shared.db import Database, insist
 from shared.errors import DatabaseUnavailable
@@ -31,9 +30,11 @@ from shared.runs.outcomes import (
     OutOfPatience,
     Retried,
     Succeeded,
-    outcome_of,
+    Waiting,
 )
-from shared.runs.run import PATIENCE_S, Heart, Run, Stopped
+from shared.runs.run import PATIENCE_S, Heart, Run
+from shared.runs.steps import carry_out
+from shared.webhooks.courier import Courier
 
 log = logger("worker")
 
@@ -49,6 +50,7 @@ class Policy:
     retry_base_s: float
     retry_cap_s: float
     slice_s: float
+    approval_ttl_s: float
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class Worker:
 
     db: Database
     gate: Gate
+    courier: Courier
     heart: Heart
     kinds: Mapping[str, Kind]
     policy: Policy
@@ -84,10 +87,11 @@ class Worker:
             await insist(lambda: self._not_claimed(message), for_s=PATIENCE_S)
             return
         log.info("job %d: running (attempt %d)", claim.job_id, claim.attempts)
-        run = Run(claim, self.heart, claimed_at=asked_at, slice_s=self.policy.slice_s)
+        kind = self.kinds.get(claim.kind) or unknown(claim.kind)
+        run = Run(claim, self.heart, claimed_at=asked_at, slice_s=self.policy.slice_s, yields=kind.yields)
         with self.heart.beats_for(run):
-            outcome = await self._carry_out(run)
-            await self._leave(run, outcome)
+            outcome = await carry_out(WorkDesk(run, self.db, self.gate, self.courier, saved=dict(claim.saved)), kind)
+            await self._leave(run, kind, outcome)
         self.kick()
         if isinstance(outcome, Crashed):
             raise outcome.error
@@ -109,43 +113,7 @@ class Worker:
                 present.delivery,
             )
 
-    async def _carry_out(self, run: Run) -> Outcome:
-        """Do the steps, within the job's running time, and say how it went; never raises but for its own cancelling."""
-        if run.seconds_left <= 0:
-            return outcome_of(Stopped("deadline"))
-        task = asyncio.create_task(self._steps(run), name=f"job-{run.claim.job_id}")
-        run.works_in(task)
-        try:
-            while not task.done():
-                await asyncio.wait({task}, timeout=max(0.01, run.seconds_left))
-                if run.seconds_left <= 0:
-                    run.stop("deadline")
-        except asyncio.CancelledError:
-            task.cancel()
-            raise
-        if task.cancelled():
-            return outcome_of(Stopped(run.stopped or "shutdown"))
-        error = task.exception()
-        return outcome_of(error) if error is not None else Succeeded(task.result())
-
-    async def _steps(self, run: Run) -> dict[str, Any]:
-        claim, kind = run.claim, self.kinds[run.claim.kind]
-        desk = WorkDesk(run, self.db, self.gate, saved=dict(claim.saved))
-        for step in kind.remaining(desk.saved):
-            await run.check()
-            await self._step(desk, kind, step)
-        return kind.result(desk.saved)
-
-    async def _step(self, desk: WorkDesk, kind: Kind, step: Step) -> None:
-        claim, position = desk.claim, kind.steps.index(step)
-        desk.step = step.name
-        await desk.run.patiently(lambda: claims.start_step(self.db, claim, step.name, position))
-        output = desk.saved[step.name] = await step.work(desk)
-        needs = claims.Needs(kind.progress(desk.saved), kind.endpoint(desk.saved), kind.chat_calls(desk.saved))
-        if not await desk.run.patiently(lambda: claims.save_step(self.db, claim, step.name, position, output, needs)):
-            raise Stopped("lost")
-
-    async def _leave(self, run: Run, outcome: Outcome) -> None:
+    async def _leave(self, run: Run, kind: Kind, outcome: Outcome) -> None:
         """Send the arrow that the outcome asks for, again while Postgres is away: the fence makes that safe."""
         claim = run.claim
         if isinstance(outcome, Lost):
@@ -153,7 +121,7 @@ class Worker:
             return
         patience_s = 0.0 if isinstance(outcome, OutOfPatience) else PATIENCE_S
         try:
-            left = await insist(lambda: self._arrow(run, outcome), for_s=patience_s)
+            left = await insist(lambda: self._arrow(run, kind, outcome), for_s=patience_s)
             ended = None if left else await insist(lambda: leave.how_it_ended(self.db, claim), for_s=patience_s)
         except DatabaseUnavailable:
             self.heart.owe(claim)
@@ -163,21 +131,23 @@ class Worker:
             return
         log.info("job %d: %s (attempt %d)%s", claim.job_id, left.state, claim.attempts, reason(outcome, left))
 
-    async def _arrow(self, run: Run, outcome: Outcome) -> Left | None:
+    async def _arrow(self, run: Run, kind: Kind, outcome: Outcome) -> Left | None:
         db, claim, waited_s = self.db, run.claim, run.waited_s
         match outcome:
-            case Succeeded(result):
-                publish = self.kinds[claim.kind].publish
-                return await leave.succeed(db, claim, result, publish=publish, waited_s=waited_s)
+            case Succeeded(result, files):
+                return await leave.succeed(db, claim, result, publish=kind.publish, waited_s=waited_s, files=files)
+            case Waiting(step, preview):
+                ttl_s = self.policy.approval_ttl_s
+                return await leave.wait_for_approval(db, claim, step, preview, ttl_s=ttl_s, waited_s=waited_s)
             case Failed(error):
                 return await leave.fail(db, claim, error, waited_s=waited_s)
             case Retried(error, hint_s):
-                return await self._retry(run, error, hint_s)
+                return await self._retry(run, kind, error, hint_s)
             case Crashed(crash):
                 error = JobError("internal_error", f"The worker met an unexpected {type(crash).__name__}.")
-                return await self._retry(run, error, None)
+                return await self._retry(run, kind, error, None)
             case GivenBack(reason, wait_s, error):
-                wait = self._backoff_s(claim.attempts) if wait_s is None else wait_s
+                wait = self._backoff_s(kind, claim.attempts) if wait_s is None else wait_s
                 return await leave.give_back(db, claim, reason, wait_s=wait, waited_s=waited_s, error=error)
             case Cancelled():
                 return await leave.give_back(db, claim, "shutdown", wait_s=0, waited_s=waited_s)
@@ -188,15 +158,26 @@ class Worker:
             case _:
                 assert_never(outcome)
 
-    async def _retry(self, run: Run, error: JobError, hint_s: float | None) -> Left | None:
+    async def _retry(self, run: Run, kind: Kind, error: JobError, hint_s: float | None) -> Left | None:
         claim = run.claim
-        if claim.attempts >= claim.max_attempts:
+        is_too_old = kind.max_age_s is not None and claim.age_s >= kind.max_age_s
+        if claim.attempts >= claim.max_attempts or is_too_old:
             return await leave.dead_letter(self.db, claim, error, waited_s=run.waited_s)
-        wait_s = max(self._backoff_s(claim.attempts), min(hint_s or 0.0, self.policy.retry_cap_s))
+        wait_s = max(self._backoff_s(kind, claim.attempts), min(hint_s or 0.0, self.policy.retry_cap_s))
         return await leave.retry_later(self.db, claim, error, wait_s=wait_s, waited_s=run.waited_s)
 
-    def _backoff_s(self, attempt: int) -> float:
-        return backoff_s(attempt, base_s=self.policy.retry_base_s, cap_s=self.policy.retry_cap_s)
+    def _backoff_s(self, kind: Kind, attempt: int) -> float:
+        base_s = kind.retry_base_s or self.policy.retry_base_s
+        return backoff_s(attempt, base_s=base_s, cap_s=kind.retry_cap_s or self.policy.retry_cap_s)
+
+
+def unknown(name: str) -> Kind:
+    """A kind that this release does not know: a job of it breaks as at a step, is retried, and may meet another one."""
+
+    def plan(_: object) -> tuple[Step, ...]:
+        raise KeyError(f"no kind of job is called {name}")
+
+    return Kind(name, queue="", plan=plan, deadline_s=0, result=lambda _: {})
 
 
 def reason(outcome: Outcome, left: Left) -> str:

@@ -126,10 +126,12 @@ def environment(request: pytest.FixtureRequest, database_url: str, mailroom: Mai
         "DATABASE_URL": database_url,
         "JobsQueue": mailroom.connection_string,
         "TICKET_QUEUE": mailroom.tickets,
+        "REPORT_QUEUE": mailroom.reports,
+        "WEBHOOK_QUEUE": mailroom.webhooks,
         "PROVIDER_URL": "http://provider/v1",
         "PROVIDER_API_KEY": "test-key",
     }
-    for marker in request.node.iter_markers("settings"):
+    for marker in reversed(list(request.node.iter_markers("settings"))):
         values |= marker.kwargs
     return values
 

@@ -49,7 +49,10 @@ class Mailroom:
 
     def __init__(self, connection_string: str) -> None:
         self.connection_string = connection_string
-        self.tickets = f"tickets-{secrets.token_hex(4)}"
+        self._own = secrets.token_hex(4)
+        self.tickets = f"{self._own}-tickets"
+        self.reports = f"{self._own}-reports"
+        self.webhooks = f"{self._own}-webhooks"
         self._service = QueueServiceClient.from_connection_string(connection_string)
 
     async def __aenter__(self) -> Self:
@@ -58,7 +61,7 @@ class Mailroom:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
-        async for queue in self._service.list_queues(name_starts_with=self.tickets):
+        async for queue in self._service.list_queues(name_starts_with=self._own):
             await self._service.delete_queue(queue.name)
         await self._service.close()
 

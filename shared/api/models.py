@@ -56,6 +56,29 @@ class NewTicket(Sent):
     channel: Channel = "web_form"
 
 
+class NewJob(Sent):
+    """Work that a workspace asks for. `input` depends on the kind; `timeout_seconds` is of running time."""
+
+    task: Annotated[
+        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500), AfterValidator(_storable)
+    ] = Field(examples=["Generate weekly support report"])
+    workspace_id: WorkspaceId
+    kind: Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,64}$")] = "support_report"
+    input: dict[str, Any] = Field(default_factory=dict)
+    require_approval: bool = False
+    webhook_url: Annotated[Text, Field(max_length=2048)] | None = None
+    timeout_seconds: int = Field(default=600, ge=30, le=3600)
+
+
+class Decision(Sent):
+    """Who decides, and why."""
+
+    decided_by: Annotated[
+        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(_storable)
+    ]
+    comment: Annotated[Text, Field(max_length=2000)] | None = None
+
+
 class Discard(Sent):
     """Who throws the dead letter away."""
 
@@ -95,10 +118,9 @@ class Customer(Shown):
     workspace_id: WorkspaceId
 
 
-class Accepted(Shown):
-    """The ticket is saved and its AI work is queued; follow `status_url`."""
+class AcceptedJob(Shown):
+    """The job is queued; follow `status_url`."""
 
-    ticket_id: str = Field(examples=["T-500001"])
     job_id: int = Field(examples=[1])
     state: State
     status_url: str = Field(examples=["/v1/jobs/1"])
@@ -106,6 +128,12 @@ class Accepted(Shown):
     estimated_wait_seconds: float | None = Field(
         description="Seconds until the job starts; 0 when it can start now, null when nothing is known."
     )
+
+
+class Accepted(AcceptedJob):
+    """The ticket is saved and its AI work is queued; follow `status_url`."""
+
+    ticket_id: str = Field(examples=["T-500001"])
 
 
 class Ticket(Shown):
@@ -156,6 +184,32 @@ class PastRun(Shown):
     error: JobError | None
 
 
+class Approval(Shown):
+    """The newest question put to people."""
+
+    state: Literal["waiting", "approved", "rejected", "expired", "cancelled"]
+    decided_by: str | None
+    decided_at: Time | None
+    comment: str | None
+    expires_at: Time
+
+
+class ArtifactLink(Shown):
+    name: str
+    url: str = Field(description="Opens in a browser; the token in it is the key to this file.")
+    content_type: str
+    size: int
+    sha256: str
+
+
+class Webhook(Shown):
+    """The newest event's delivery."""
+
+    state: Literal["pending", "delivered", "dead_letter"]
+    attempts: int
+    last_status: int | None
+
+
 class Job(Shown):
     job_id: int
     kind: str
@@ -182,6 +236,9 @@ class JobDetail(Job):
 
     steps: list[Step]
     history: list[PastRun]
+    approval: Approval | None
+    artifacts: list[ArtifactLink]
+    webhook: Webhook | None
 
 
 class JobPage(Shown):
@@ -262,6 +319,14 @@ class PageQuery(BaseModel):
 
     limit: int = Field(default=50, ge=1, le=200)
     after: str | None = None
+
+
+class ArtifactQuery(BaseModel):
+    """The key to one file."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    token: str = ""
 
 
 class TicketQuery(PageQuery):

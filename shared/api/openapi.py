@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import json
-from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from shared.api import models
+from shared.api.operations import OPERATIONS, Operation
 
 TITLE = "Larkfield tickets"
 VERSION = "1.0"
@@ -27,133 +27,6 @@ _PROBLEMS = {
     429: "rate_limited; `Retry-After` says when to come back.",
     503: "database_unavailable, queue_full; `Retry-After` says when to come back.",
 }
-_BODY_PROBLEMS = (400, 413, 415, 422)
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One call: its function, its models in and out, and the problems it can answer besides 401 and 503."""
-
-    name: str
-    method: str
-    path: str
-    summary: str
-    answers: dict[int, type[BaseModel]]
-    takes: type[BaseModel] | None = None
-    query: type[BaseModel] | None = None
-    problems: tuple[int, ...] = ()
-    needs_key: bool = True
-    parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-
-_JOB_ID = {"job_id": {"type": "integer", "minimum": 1}}
-_TICKET_ID = {"ticket_id": {"type": "string", "pattern": "^T-[1-9][0-9]*$"}}
-_CUSTOMER_ID = {"customer_id": {"type": "string", "pattern": "^C-[0-9]{4,5}$"}}
-
-OPERATIONS = (
-    Operation(
-        "accept_ticket",
-        "post",
-        "/v1/tickets",
-        "Accept a ticket",
-        {202: models.Accepted},
-        takes=models.NewTicket,
-        problems=(404, 429, *_BODY_PROBLEMS),
-    ),
-    Operation(
-        "list_tickets",
-        "get",
-        "/v1/tickets",
-        "List tickets, newest first",
-        {200: models.TicketPage},
-        query=models.TicketQuery,
-        problems=(422,),
-    ),
-    Operation(
-        "show_ticket",
-        "get",
-        "/v1/tickets/{ticket_id}",
-        "One ticket",
-        {200: models.Ticket},
-        problems=(404,),
-        parameters=_TICKET_ID,
-    ),
-    Operation(
-        "list_jobs",
-        "get",
-        "/v1/jobs",
-        "List jobs, newest first",
-        {200: models.JobPage},
-        query=models.JobQuery,
-        problems=(422,),
-    ),
-    Operation(
-        "show_job",
-        "get",
-        "/v1/jobs/{job_id}",
-        "One job: state, steps, history, result",
-        {200: models.JobDetail},
-        problems=(404,),
-        parameters=_JOB_ID,
-    ),
-    Operation(
-        "cancel_job",
-        "post",
-        "/v1/jobs/{job_id}/cancel",
-        "Cancel a job that no worker has yet",
-        {200: models.JobDetail},
-        problems=(404, 409, *_BODY_PROBLEMS),
-        parameters=_JOB_ID,
-    ),
-    Operation(
-        "retry_job",
-        "post",
-        "/v1/jobs/{job_id}/retry",
-        "Put a dead letter or a failed job back on the queue",
-        {200: models.JobDetail},
-        problems=(404, 409, *_BODY_PROBLEMS),
-        parameters=_JOB_ID,
-    ),
-    Operation(
-        "discard_job",
-        "post",
-        "/v1/jobs/{job_id}/discard",
-        "Throw a dead letter away",
-        {200: models.JobDetail},
-        takes=models.Discard,
-        problems=(404, 409, *_BODY_PROBLEMS),
-        parameters=_JOB_ID,
-    ),
-    Operation(
-        "retry_dead_letters",
-        "post",
-        "/v1/dead-letters/retry",
-        "Put dead letters back on the queue by a filter",
-        {200: models.Redriven},
-        takes=models.Redrive,
-        problems=_BODY_PROBLEMS,
-    ),
-    Operation(
-        "put_customer",
-        "put",
-        "/v1/customers/{customer_id}",
-        "Create or replace a customer",
-        {200: models.Customer, 201: models.Customer},
-        takes=models.CustomerBody,
-        problems=_BODY_PROBLEMS,
-        parameters=_CUSTOMER_ID,
-    ),
-    Operation("show_queue", "get", "/v1/queue", "The queue's numbers", {200: models.Queue}),
-    Operation("health_live", "get", "/v1/health/live", "This process answers", {200: models.Live}, needs_key=False),
-    Operation(
-        "health_ready",
-        "get",
-        "/v1/health/ready",
-        "Whether tickets can be accepted",
-        {200: models.Ready, 503: models.Ready},
-        needs_key=False,
-    ),
-)
 
 
 @functools.cache
@@ -164,7 +37,7 @@ def document_text() -> str:
 
 def document() -> dict[str, Any]:
     """The document as a dictionary."""
-    shown = {model for operation in OPERATIONS for model in operation.answers.values()} | {models.ErrorBody}
+    shown = {model for operation in OPERATIONS for model in operation.answers.values() if model} | {models.ErrorBody}
     taken = {operation.takes for operation in OPERATIONS if operation.takes}
     _, schemas = models_json_schema(
         [
@@ -192,10 +65,9 @@ def document() -> dict[str, Any]:
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
-    answers = {str(status): _content(model, operation.summary) for status, model in operation.answers.items()}
-    if operation.needs_key:
-        problems = sorted({401, 503, *operation.problems})
-        answers |= {str(status): _problem(status) for status in problems if str(status) not in answers}
+    answers = {str(status): _answer(status, model, operation.summary) for status, model in operation.answers.items()}
+    problems = {*operation.problems, *((401, 503) if operation.needs_key else ())}
+    answers |= {str(status): _problem(status) for status in sorted(problems) if str(status) not in answers}
     described: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.summary,
@@ -215,6 +87,14 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
     ]
     properties = operation.query.model_json_schema()["properties"] if operation.query else {}
     return path + [{"name": name, "in": "query", "schema": schema} for name, schema in properties.items()]
+
+
+def _answer(status: int, model: type[BaseModel] | None, summary: str) -> dict[str, Any]:
+    if model is not None:
+        return _content(model, summary)
+    if status == 304:
+        return {"description": "The caller has this version already."}
+    return {"description": summary, "content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}}
 
 
 def _content(model: type[BaseModel], description: str | None = None) -> dict[str, Any]:

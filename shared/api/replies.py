@@ -9,12 +9,14 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
+from urllib.parse import quote
 
 import azure.functions as func
 from pydantic import BaseModel
 
 from shared import db, log, timing
-from shared.api.models import ErrorBody, Problem, ProblemField
+from shared.api.models import AcceptedJob, ErrorBody, Problem, ProblemField
+from shared.artifacts import Artifact
 from shared.errors import AppError, Busy, InvalidInput
 from shared.timing import under_way
 
@@ -31,6 +33,29 @@ def reply(status: int, model: BaseModel, **headers: str) -> func.HttpResponse:
     return json_reply(
         status, model.model_dump_json(), {name.replace("_", "-"): value for name, value in headers.items()}
     )
+
+
+def accepted_reply(accepted: AcceptedJob, *, is_replay: bool) -> func.HttpResponse:
+    """202 with the job's address."""
+    replayed = {"Idempotent_Replayed": "true"} if is_replay else {}
+    return reply(202, accepted, Location=accepted.status_url, **replayed)
+
+
+def file_reply(req: func.HttpRequest, file: Artifact) -> func.HttpResponse:
+    """A file as it is: nothing in it may run or load anything, and no browser may guess another type."""
+    etag = f'"{file.sha256}"'
+    headers = {
+        "ETag": etag,
+        "Cache-Control": "private, no-cache",
+        "Content-Disposition": f"inline; filename*=UTF-8''{quote(file.name, safe='')}",
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox",
+    }
+    given = [tag.strip().removeprefix("W/") for tag in str(req.headers.get("if-none-match", "")).split(",")]
+    if etag in given or "*" in given:
+        return func.HttpResponse(status_code=304, headers=headers)
+    return func.HttpResponse(file.content, status_code=200, headers=headers, mimetype=file.content_type)
 
 
 def replies(handler: Handler) -> Handler:

@@ -10,6 +10,7 @@ import azure.functions as func
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from shared.api.models import CustomerId
+from shared.api.problems import problems
 from shared.errors import (
     FieldProblem,
     InvalidInput,
@@ -21,6 +22,7 @@ from shared.errors import (
 from shared.names import job_number, ticket_number
 
 MAX_BODY_BYTES = 256 * 1024
+LONGEST_WAIT_S = 60
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -87,6 +89,15 @@ def traceparent(req: func.HttpRequest) -> str | None:
     return given if _TRACEPARENT.fullmatch(given) else None
 
 
+def prefer_wait_s(req: func.HttpRequest) -> int:
+    """How long the caller would wait (`Prefer: wait=20`), 0–60 seconds; 0 when it does not say so well."""
+    for preference in str(req.headers.get("prefer", "")).split(","):
+        name, _, value = preference.partition("=")
+        if name.strip().lower() == "wait" and _INTEGER.fullmatch(value.strip()):
+            return min(LONGEST_WAIT_S, int(value))
+    return 0
+
+
 def idempotency_key(req: func.HttpRequest) -> str | None:
     """The request's Idempotency-Key, None when it has none. Raises InvalidInput."""
     key: str | None = req.headers.get("idempotency-key")
@@ -100,12 +111,7 @@ def checked(model: type[M], values: dict[str, Any]) -> M:
     try:
         return model.model_validate(values)
     except ValidationError as exc:
-        raise InvalidInput(
-            [
-                FieldProblem(".".join(str(part) for part in error["loc"]) or "body", error["msg"])
-                for error in exc.errors(include_url=False, include_context=False, include_input=False)
-            ]
-        ) from None
+        raise InvalidInput(problems(exc)) from None
 
 
 def _json_object(req: func.HttpRequest, raw: bytes) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from shared.api.models import Job, JobDetail, Step, Ticket
+from shared.artifacts import address
 from shared.jobs.reading import JobRow, JobWay
 from shared.kinds.kind import Kind
 from shared.names import ticket_name
@@ -23,10 +24,18 @@ def job(row: JobRow) -> Job:
 
 def job_detail(row: JobWay, kind: Kind | None) -> JobDetail:
     """A job with all steps of its kind: those that no run has begun are pending."""
-    planned = {step.name: {"name": step.name, "state": "pending"} for step in (kind.steps if kind else ())}
-    begun = {step["name"]: step for step in row.steps}
-    steps = [_step(step, row.state) for step in (planned | begun).values()]
-    return JobDetail.model_validate(_job_fields(row) | {"steps": steps, "history": row.history})
+    plan = kind.steps({}, wants_approval=row.wants_approval) if kind else ()
+    planned = {s.name: {"name": s.name, "state": "pending", "position": at} for at, s in enumerate(plan)}
+    steps = planned | {step["name"]: step for step in row.steps}
+    more = {
+        "steps": [_step(step, row.state) for step in sorted(steps.values(), key=lambda step: step["position"])],
+        "artifacts": [file | {"url": address(row.job_id, file["name"], file["token"])} for file in row.artifacts],
+        "webhook": row.webhook and row.webhook | {"state": _WEBHOOK.get(row.webhook["state"], "pending")},
+    }
+    return JobDetail.model_validate(_job_fields(row) | more)
+
+
+_WEBHOOK = {"succeeded": "delivered", "failed": "dead_letter", "dead_letter": "dead_letter", "cancelled": "dead_letter"}
 
 
 def in_words(state: str) -> str:

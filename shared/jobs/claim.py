@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, LiteralString
 from uuid import UUID
 
@@ -30,7 +30,8 @@ WITH before AS (
     SELECT job_id, run, attempts, queue, before.announced_at FROM claimed, before
 )
 SELECT job_id, run, kind, ticket_id, workspace_id, actor, input, attempts, max_attempts, deadline_s, ran_s,
-       cancel_requested, request_id, traceparent,"""
+       cancel_requested, wants_approval, request_id, traceparent,
+       extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_s,"""
     + SAVED_STEPS
     + "FROM claimed"
 )
@@ -39,7 +40,8 @@ SELECT job_id, run, kind, ticket_id, workspace_id, actor, input, attempts, max_a
 CLAIMED_BEFORE: LiteralString = (
     """
 SELECT job_id, run, kind, ticket_id, workspace_id, actor, input, attempts, max_attempts, deadline_s, ran_s,
-       cancel_requested, request_id, traceparent,"""
+       cancel_requested, wants_approval, request_id, traceparent,
+       extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_s,"""
     + SAVED_STEPS
     + "FROM jobs AS claimed WHERE job_id = %(job_id)s AND claim_id = %(claim_id)s AND state = 'running'"
 )
@@ -47,10 +49,11 @@ SELECT job_id, run, kind, ticket_id, workspace_id, actor, input, attempts, max_a
 PRESENT: LiteralString = "SELECT state, delivery FROM jobs WHERE job_id = %(job_id)s"
 
 START_STEP: LiteralString = """
-INSERT INTO job_steps (job_id, name, position, state)
-SELECT job_id, %(name)s, %(position)s, 'running' FROM jobs
+INSERT INTO job_steps (job_id, name, position, state, started_at, detail)
+SELECT job_id, %(name)s, %(position)s, 'running', clock_timestamp(), %(detail)s FROM jobs
 WHERE job_id = %(job_id)s AND run = %(run)s AND state = 'running'
-ON CONFLICT (job_id, name) DO UPDATE SET started_at = now() WHERE job_steps.state = 'running'
+ON CONFLICT (job_id, name) DO UPDATE SET state = 'running', started_at = clock_timestamp(), detail = excluded.detail
+    WHERE job_steps.state <> 'succeeded'
 """
 
 # The update of the job's row is the fence: it waits for a sweep that is taking the job away, and then finds no row.
@@ -61,11 +64,17 @@ WITH mine AS (
     WHERE job_id = %(job_id)s AND run = %(run)s AND state = 'running'
     RETURNING job_id
 ), saved AS (
-    INSERT INTO job_steps (job_id, name, position, state, finished_at, output)
-    SELECT job_id, %(name)s, %(position)s, 'succeeded', clock_timestamp(), %(output)s FROM mine
+    INSERT INTO job_steps (job_id, name, position, state, started_at, finished_at, output)
+    SELECT job_id, %(name)s, %(position)s, 'succeeded', clock_timestamp(), clock_timestamp(), %(output)s FROM mine
     ON CONFLICT (job_id, name) DO UPDATE
         SET state = 'succeeded', finished_at = clock_timestamp(), output = excluded.output
-        WHERE job_steps.state = 'running'
+        WHERE job_steps.state <> 'succeeded'
+), planned AS (
+    INSERT INTO job_steps (job_id, name, position, state, detail)
+    SELECT job_id, step.name, step.position, 'pending', step.detail
+    FROM mine, unnest(%(planned)s::text[], %(positions)s::integer[], %(details)s::text[])
+        AS step (name, position, detail)
+    ON CONFLICT (job_id, name) DO NOTHING
 )
 SELECT job_id FROM mine
 """
@@ -94,8 +103,10 @@ class Claim:
     deadline_s: float
     ran_s: float
     cancel_requested: bool
+    wants_approval: bool
     request_id: str | None
     traceparent: str | None
+    age_s: float = field(compare=False)
     saved: dict[str, Any]
 
     @property
@@ -123,11 +134,15 @@ class Beat:
 
 @dataclass(frozen=True)
 class Needs:
-    """How far a job is (0–100), which endpoint its next step calls, and how many chat calls it still has before it."""
+    """How far a job is (0–100), which endpoint its next step calls, how many chat calls it still has before it, and
+    the steps that it is known to need: names, positions and lines for people."""
 
     progress: int
     endpoint: str | None
     chat_calls: int
+    planned: list[str] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    details: list[str | None] = field(default_factory=list)
 
 
 async def claim(db: Database, job_id: int, delivery: int, claim_id: UUID, *, lease_s: float) -> Claim | None:
@@ -141,9 +156,9 @@ async def present(db: Database, job_id: int) -> Present | None:
     return await db.fetch_one(PRESENT, {"job_id": job_id}, Present)
 
 
-async def start_step(db: Database, claim: Claim, name: str, position: int) -> None:
+async def start_step(db: Database, claim: Claim, name: str, position: int, detail: str | None) -> None:
     """Note that a step has begun; of use to people only, so a job that was lost meanwhile is no concern here."""
-    await db.execute(START_STEP, claim.fence | {"name": name, "position": position})
+    await db.execute(START_STEP, claim.fence | {"name": name, "position": position, "detail": detail})
 
 
 async def save_step(

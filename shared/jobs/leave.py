@@ -12,6 +12,8 @@ from typing import Any, LiteralString
 
 from psycopg.types.json import Jsonb
 
+from shared import artifacts
+from shared.artifacts import KEEP, Artifact
 from shared.db import Database
 from shared.jobs.claim import Claim
 from shared.jobs.states import GivenBack, JobError
@@ -24,8 +26,8 @@ WHERE job_id = %(job_id)s AND run = %(run)s AND state = 'running'
 """
 
 _ERROR: LiteralString = """
-    CASE WHEN %(code)s::text IS NOT NULL THEN jsonb_build_object(
-        'code', %(code)s::text, 'message', %(message)s::text, 'at', clock_timestamp(), 'attempt', attempts) END
+    CASE WHEN %(code)s::text IS NOT NULL THEN jsonb_strip_nulls(jsonb_build_object('code', %(code)s::text,
+        'message', %(message)s::text, 'status', %(status)s::integer, 'at', clock_timestamp(), 'attempt', attempts)) END
 """
 
 _REST: LiteralString = """
@@ -58,6 +60,22 @@ WITH gone AS (
     + """, handed_on AS (
     UPDATE job_steps SET output = NULL FROM gone WHERE job_steps.job_id = gone.job_id
 )"""
+)
+
+WAIT: LiteralString = (
+    """
+WITH gone AS (
+    UPDATE jobs SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'waiting_for_approval' END,
+        finished_at = CASE WHEN cancel_requested THEN clock_timestamp() END, attempts = attempts - 1,"""
+    + _LEAVE
+    + _REST
+    + """, question AS (
+    INSERT INTO approvals (job_id, step, expires_at)
+    SELECT job_id, %(step)s, clock_timestamp() + %(ttl_s)s * interval '1 second' FROM gone
+    WHERE state = 'waiting_for_approval'
+)"""
+    + KEEP
+    + _ANSWER
 )
 
 FAIL: LiteralString = (
@@ -134,6 +152,7 @@ def _params(claim: Claim, waited_s: float, error: JobError | None, **more: Any) 
         "waited_s": waited_s,
         "code": error.code if error else None,
         "message": error.message if error else None,
+        "status": error.status if error else None,
         "outcome": None,
         "wait_s": 0.0,
         **more,
@@ -141,11 +160,28 @@ def _params(claim: Claim, waited_s: float, error: JobError | None, **more: Any) 
 
 
 async def succeed(
-    db: Database, claim: Claim, result: dict[str, Any], *, publish: LiteralString, waited_s: float
+    db: Database,
+    claim: Claim,
+    result: dict[str, Any],
+    *,
+    publish: LiteralString,
+    waited_s: float,
+    files: tuple[Artifact, ...] = (),
 ) -> Left | None:
-    """running → succeeded, with the result and what the kind shows the world (`publish`: a CTE over `gone`)."""
-    query: LiteralString = _SUCCEED_HEAD + publish + _ANSWER
-    return await db.fetch_one(query, _params(claim, waited_s, None, result=Jsonb(result)), Left)
+    """running → succeeded, with the result, the artifacts and what the kind shows the world (`publish`: a CTE over
+    `gone`)."""
+    query: LiteralString = _SUCCEED_HEAD + (KEEP if files else "") + publish + _ANSWER
+    more = {"result": Jsonb(result), **(artifacts.params(files) if files else {})}
+    return await db.fetch_one(query, _params(claim, waited_s, None, **more), Left)
+
+
+async def wait_for_approval(
+    db: Database, claim: Claim, step: str, files: tuple[Artifact, ...], *, ttl_s: float, waited_s: float
+) -> Left | None:
+    """running → waiting_for_approval, with the preview; the question is open for `ttl_s` seconds. No attempt is lost,
+    no lease and no message is left behind."""
+    more = {"step": step, "ttl_s": ttl_s, **artifacts.params(files)}
+    return await db.fetch_one(WAIT, _params(claim, waited_s, None, **more), Left)
 
 
 async def fail(db: Database, claim: Claim, error: JobError, *, waited_s: float) -> Left | None:

@@ -8,8 +8,20 @@ from typing import LiteralString
 from shared.db import Database
 
 CANCEL: LiteralString = """
-UPDATE jobs SET state = 'cancelled', finished_at = clock_timestamp(), announced_at = NULL
-WHERE job_id = %(job_id)s AND state IN ('queued', 'waiting_for_approval')
+WITH job AS (
+    UPDATE jobs SET state = 'cancelled', finished_at = clock_timestamp(), announced_at = NULL
+    WHERE job_id = %(job_id)s AND state IN ('queued', 'waiting_for_approval')
+    RETURNING job_id, state
+), decided AS (
+    UPDATE approvals SET state = 'cancelled', decided_at = clock_timestamp()
+    FROM job WHERE approvals.job_id = job.job_id AND approvals.state = 'waiting'
+)
+SELECT job_id, state FROM job
+"""
+
+ASK_TO_STOP: LiteralString = """
+UPDATE jobs SET cancel_requested = true
+WHERE job_id = %(job_id)s AND state = 'running' AND kind = ANY(%(kinds)s)
 RETURNING job_id, state
 """
 
@@ -55,6 +67,11 @@ class Moved:
 async def cancel(db: Database, job_id: int) -> Moved | None:
     """queued or waiting_for_approval → cancelled; None when the job is in neither state."""
     return await db.fetch_one(CANCEL, {"job_id": job_id}, Moved)
+
+
+async def ask_to_stop(db: Database, job_id: int, kinds: list[str]) -> Moved | None:
+    """Ask the worker of a running job to stop, if its kind is one of `kinds`; None when it is not."""
+    return await db.fetch_one(ASK_TO_STOP, {"job_id": job_id, "kinds": kinds}, Moved)
 
 
 async def retry(db: Database, job_id: int) -> Moved | None:

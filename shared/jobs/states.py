@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 State = Literal["queued", "running", "waiting_for_approval", "succeeded", "failed", "cancelled", "dead_letter"]
 FINISHED: frozenset[str] = frozenset({"succeeded", "failed", "cancelled", "dead_letter"})
@@ -17,6 +17,4 @@ class JobError:
 
     code: str
     message: str
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+    status: int | None = None  # of an HTTP answer, where one came

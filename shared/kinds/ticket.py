@@ -75,14 +75,16 @@ PUBLISH: LiteralString = """, published AS (
     FROM gone WHERE tickets.ticket_id = gone.ticket_id
 )"""
 
+STEPS = (
+    Step("classify", classify, stage=1, endpoint="chat", chat_calls=1),
+    Step("draft_reply", draft_reply, stage=2, endpoint="chat", chat_calls=1),
+    Step("embed", embed, stage=3, endpoint="embeddings"),
+)
+
 KIND = Kind(
     name="ticket",
     queue="tickets",
-    steps=(
-        Step("classify", classify, endpoint="chat", chat_calls=1),
-        Step("draft_reply", draft_reply, endpoint="chat", chat_calls=1),
-        Step("embed", embed, endpoint="embeddings"),
-    ),
+    plan=lambda _: STEPS,
     deadline_s=120,
     result=result,
     publish=PUBLISH,

@@ -55,12 +55,13 @@ FROM provider_breakers WHERE endpoint = %(endpoint)s
 """
 )
 
+# "In a row" goes by when calls began: answers that were under way when an outage set in do not speak for the provider.
 SUCCEEDED: LiteralString = """
 UPDATE provider_breakers SET is_open = false, failures = 0, trials = 0, trial_id = NULL, trial_until = NULL,
     retry_at = NULL, reason = NULL, last_success_at = clock_timestamp(), out_until = '{}'
 WHERE endpoint = %(endpoint)s
   AND ((is_open AND trial_id = %(call_id)s)
-       OR (NOT is_open AND opened_at <= %(began_at)s
+       OR (NOT is_open AND opened_at <= %(began_at)s AND failed_call_at < %(began_at)s
            AND (failures > 0 OR last_success_at < clock_timestamp() - interval '10 seconds')))
 """
 
@@ -70,7 +71,7 @@ _OPENS: LiteralString = "(is_open OR %(at_once)s OR failures + 1 >= %(threshold)
 FAILED: LiteralString = (
     """
 UPDATE provider_breakers SET
-    failures = failures + 1,
+    failures = failures + 1, failed_call_at = greatest(failed_call_at, %(began_at)s),
     trials = CASE WHEN is_open THEN trials + 1 ELSE 0 END,
     is_open ="""
     + _OPENS

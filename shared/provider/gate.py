@@ -30,7 +30,10 @@ SHORTEST_WAIT_S = 0.02
 
 
 class Caller(Protocol):
-    """The run on whose behalf a call is made."""
+    """The run on whose behalf a call is made; one that `yields` lets others have the quota first."""
+
+    @property
+    def yields(self) -> bool: ...
 
     async def check(self) -> None:
         """Raise when no new call may be made."""
@@ -89,7 +92,7 @@ class Gate:
 
     async def _permit(self, caller: Caller, cost: int, patience: Patience) -> None:
         while True:
-            permit = await caller.patiently(lambda: self.lane.take(cost))
+            permit = await caller.patiently(lambda: self.lane.take(cost, yields=caller.yields))
             if permit.is_granted:
                 return
             if permit.wait_s > patience.left_s:

@@ -50,6 +50,12 @@ FORECAST: LiteralString = (
     "SELECT calls + calls_per_s * greatest(0, %(forecast_s)s - paused_s) AS calls FROM (" + LEVEL + ") AS level"
 )
 
+# While a due ticket waits for the lane, others get one permit in four: tickets come first, reports never starve.
+_MUST_YIELD: LiteralString = """
+%(yields)s AND since_report < 3 AND EXISTS (
+    SELECT FROM outbox WHERE queue = 'tickets' AND purpose = 'work' AND due_at <= clock_timestamp())
+"""
+
 TAKE: LiteralString = (
     """
 WITH permit AS (
@@ -57,18 +63,23 @@ WITH permit AS (
     + CALLS_NOW
     + "- 1, tokens ="
     + TOKENS_NOW
-    + """- %(cost)s, mean_tokens = CASE mean_tokens WHEN 0 THEN %(cost)s ELSE 0.9 * mean_tokens + 0.1 * %(cost)s END,
+    + """- %(cost)s, since_report = CASE WHEN %(yields)s THEN 0 ELSE since_report + 1 END, 
+        mean_tokens = CASE mean_tokens WHEN 0 THEN %(cost)s ELSE 0.9 * mean_tokens + 0.1 * %(cost)s END,
         at = greatest(at, clock_timestamp())
     WHERE name = 'chat' AND (paused_until IS NULL OR paused_until <= clock_timestamp())
       AND"""
     + CALLS_NOW
     + ">= 1 AND"
     + TOKENS_NOW
-    + """>= least(%(cost)s, %(token_burst)s)
+    + """>= least(%(cost)s, %(token_burst)s) AND NOT ("""
+    + _MUST_YIELD
+    + """)
     RETURNING name
 )
 SELECT EXISTS (SELECT FROM permit) AS is_granted,
-       greatest("""
+       greatest(CASE WHEN"""
+    + _MUST_YIELD
+    + """THEN 0.3 ELSE 0 END, """
     + _PAUSED_S
     + ", (1 -"
     + CALLS_NOW
@@ -164,9 +175,9 @@ class Lane:
     limits: Limits
     pause_max_s: float
 
-    async def take(self, cost: int) -> Permit:
-        """Ask for one call of about `cost` tokens."""
-        permit = await self.db.fetch_one(TAKE, asdict(self.limits) | {"cost": cost}, Permit)
+    async def take(self, cost: int, *, yields: bool = False) -> Permit:
+        """Ask for one call of about `cost` tokens; who `yields` lets tickets go first."""
+        permit = await self.db.fetch_one(TAKE, asdict(self.limits) | {"cost": cost, "yields": yields}, Permit)
         if permit is None:
             raise RuntimeError("the lane has no row")
         return permit

@@ -7,7 +7,7 @@ import binascii
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from shared.names import MAX_ID
 
@@ -20,11 +20,14 @@ class UnreadableMessage(ValueError):
 
 
 class WorkMessage(BaseModel):
-    """`{"job_id": 7, "delivery": 1, "traceparent": "…"}`: a hint that a job may be ready; unknown keys are ignored."""
+    """`{"job_id": 7, "delivery": 1, "traceparent": "…"}`: a hint that a job may be ready; unknown keys are ignored.
 
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+    On the queue of webhooks the job is an event's delivery, and the message names it `event_id`.
+    """
 
-    job_id: int
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True, populate_by_name=True)
+
+    job_id: int = Field(validation_alias=AliasChoices("job_id", "event_id"))
     delivery: int = NO_DELIVERY
     traceparent: str | None = None
 
@@ -46,6 +49,14 @@ class WorkMessage(BaseModel):
         raise UnreadableMessage(
             f"not a message of ours ({len(text)} characters): a JSON object with a whole number job_id"
         )
+
+
+class EventMessage(BaseModel):
+    """The same as it is put on the queue of webhooks."""
+
+    event_id: int
+    delivery: int
+    traceparent: str | None = None
 
 
 class PoisonMessage(BaseModel):
@@ -83,9 +94,9 @@ class StoredCopy:
         return None
 
 
-def encode(message: WorkMessage | PoisonMessage) -> str:
+def encode(message: WorkMessage | EventMessage | PoisonMessage) -> str:
     """The text as it is put on the queue. What a hint does not say it leaves out; a dead letter has all its keys."""
-    text = message.model_dump_json(exclude_none=isinstance(message, WorkMessage))
+    text = message.model_dump_json(exclude_none=not isinstance(message, PoisonMessage))
     return base64.b64encode(text.encode()).decode()
 
 

@@ -17,7 +17,8 @@ from shared.provider.lane import FORECAST, Lane
 
 Purpose = Literal["work", "poison"]
 
-COUNTED = {"tickets": ["tickets"]}
+# Whose outstanding calls count before a queue's jobs are announced: tickets come first.
+COUNTED = {"tickets": ["tickets"], "reports": ["tickets", "reports"], "webhooks": ["webhooks"]}
 
 # Calls of jobs that are announced, running, or just being announced: what the quota is already promised to.
 # A long job counts for as many as it can make at once.
@@ -42,7 +43,9 @@ _ADMITTED: LiteralString = (
     """
 ), ranked AS (
     SELECT fitting.*, coalesce(sum(least(chat_calls_left, 4)) OVER earlier, 0) AS calls_before,
-           row_number() OVER (PARTITION BY endpoint ORDER BY due_at, job_id) AS same_endpoint
+           row_number() OVER (PARTITION BY endpoint ORDER BY due_at, job_id) AS same_endpoint,
+           row_number() OVER (PARTITION BY share ORDER BY due_at, job_id)
+               + coalesce((SELECT busy.jobs FROM busy WHERE busy.share = fitting.share), 0) AS same_share
     FROM fitting WINDOW earlier AS (ORDER BY due_at, job_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), lane AS ("""
     + FORECAST
@@ -53,26 +56,35 @@ _ADMITTED: LiteralString = (
     + ENDPOINT_ROOM
     + """) AS room ON room.endpoint = ranked.endpoint
     WHERE same_endpoint <= coalesce(room.jobs, 1000000)
-      AND (chat_calls_left = 0 OR calls_before + (TABLE outstanding) < (SELECT calls FROM lane))
+      AND (share IS NULL OR same_share <= %(share_limit)s)
+      AND (chat_calls_left = 0 OR calls_before + (TABLE outstanding) < (SELECT calls FROM lane)
+           OR (share IS NOT NULL AND same_share = 1))  -- one of those who yield is always let in
 )
 """
 )
 
 # The first rows for each endpoint, so that those which its breaker or the lane holds back hide no others.
 _FREE: LiteralString = """
-WITH due AS (
+WITH busy AS (
+    SELECT share, count(*) AS jobs FROM jobs
+    WHERE share IS NOT NULL AND (state = 'running' OR (state = 'queued' AND (announced_at IS NOT NULL OR job_id IN (
+        SELECT job_id FROM outbox WHERE claimed_until > clock_timestamp() AND purpose = 'work'))))
+    GROUP BY share
+), due AS (
     SELECT row.* FROM (VALUES ('chat'), ('embeddings'), ('')) AS next (endpoint), LATERAL (
-        SELECT outbox_id, job_id, delivery, due_at FROM outbox
-        WHERE queue = %(queue)s AND purpose = %(purpose)s AND due_at <= clock_timestamp()
+        SELECT outbox_id, outbox.job_id, outbox.delivery, due_at, share FROM outbox JOIN jobs USING (job_id)
+        WHERE outbox.queue = %(queue)s AND purpose = %(purpose)s AND due_at <= clock_timestamp()
           AND coalesce(outbox.endpoint, '') = next.endpoint
           AND (claimed_until IS NULL OR claimed_until < clock_timestamp())
-        ORDER BY due_at, job_id LIMIT %(limit)s
+          AND (share IS NULL OR %(purpose)s = 'poison'
+               OR share NOT IN (SELECT busy.share FROM busy WHERE busy.jobs >= %(share_limit)s))
+        ORDER BY due_at, outbox.job_id LIMIT %(limit)s
 """
 
 _FITTING: LiteralString = """
     ) AS row
 ), fitting AS (
-    SELECT due.outbox_id, due.job_id, due.due_at, jobs.chat_calls_left, jobs.endpoint
+    SELECT due.outbox_id, due.job_id, due.due_at, due.share, jobs.chat_calls_left, jobs.endpoint
     FROM due JOIN jobs ON jobs.job_id = due.job_id AND jobs.delivery = due.delivery
         AND jobs.state = CASE %(purpose)s WHEN 'work' THEN 'queued' ELSE 'dead_letter' END
 """
@@ -96,7 +108,7 @@ ORDER BY taken.due_at, taken.job_id
 # relays see the same snapshot and both fill the same room.
 ONE_FORECASTER: LiteralString = "SELECT pg_advisory_xact_lock(hashtext('larkfield.lane'))"
 
-_LOCKED: LiteralString = "FOR UPDATE SKIP LOCKED"
+_LOCKED: LiteralString = "FOR UPDATE OF outbox SKIP LOCKED"
 
 TAKE_WORK: LiteralString = _FREE + _LOCKED + _FITTING + _ADMITTED + _CLAIM
 TAKE_POISON: LiteralString = _FREE + _LOCKED + _FITTING + "), admitted AS (SELECT outbox_id FROM fitting)" + _CLAIM
@@ -183,12 +195,24 @@ class Pending:
     oldest_s: float
 
 
-async def take_work(db: Database, queue: str, lane: Lane, *, limit: int) -> list[Letter]:
+def _params(queue: str, lane: Lane, *, share_limit: int, limit: int) -> dict[str, Any]:
+    return {
+        **asdict(lane.limits),
+        "queue": queue,
+        "purpose": "work",
+        "limit": limit,
+        "counted": COUNTED[queue],
+        "share_limit": share_limit,
+    }
+
+
+async def take_work(db: Database, queue: str, lane: Lane, *, share_limit: int, limit: int) -> list[Letter]:
     """Take up to `limit` due announcements for 10 s, in order, as many as the provider can serve soon.
 
-    Rows that are out of date are deleted. Tickets count only tickets' outstanding calls, all others count all.
+    At most `share_limit` jobs of the same share are under way. Rows that are out of date are deleted. Tickets count
+    only tickets' outstanding calls, reports count all.
     """
-    params = asdict(lane.limits) | {"queue": queue, "purpose": "work", "limit": limit, "counted": COUNTED[queue]}
+    params = _params(queue, lane, share_limit=share_limit, limit=limit)
 
     async def work(connection: Connection) -> list[Letter]:
         async with connection.cursor(row_factory=class_row(Letter)) as cursor:
@@ -199,10 +223,9 @@ async def take_work(db: Database, queue: str, lane: Lane, *, limit: int) -> list
     return await db.run(work, in_transaction=True)
 
 
-async def pending(db: Database, queue: str, lane: Lane) -> Pending:
+async def pending(db: Database, queue: str, lane: Lane, *, share_limit: int) -> Pending:
     """What waits for a pass, not counting what the lane holds back (exact to 1,000)."""
-    params = asdict(lane.limits) | {"queue": queue, "purpose": "work", "limit": 1000, "counted": COUNTED[queue]}
-    found = await db.fetch_one(PENDING, params, Pending)
+    found = await db.fetch_one(PENDING, _params(queue, lane, share_limit=share_limit, limit=1000), Pending)
     if found is None:
         raise RuntimeError("an aggregate returned no row")
     return found
@@ -210,7 +233,8 @@ async def pending(db: Database, queue: str, lane: Lane) -> Pending:
 
 async def take_poison(db: Database, queue: str, *, limit: int) -> list[Letter]:
     """Take up to `limit` due dead letters for 10 s."""
-    return await db.fetch_all(TAKE_POISON, {"queue": queue, "purpose": "poison", "limit": limit}, Letter)
+    params = {"queue": queue, "purpose": "poison", "limit": limit, "share_limit": 0}
+    return await db.fetch_all(TAKE_POISON, params, Letter)
 
 
 async def is_held(db: Database, queue: str) -> bool:

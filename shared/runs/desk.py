@@ -10,6 +10,7 @@ from shared.kinds.kind import Outputs
 from shared.provider.client import Chat
 from shared.provider.gate import Gate
 from shared.runs.run import Run
+from shared.webhooks.courier import Courier
 
 
 @dataclass
@@ -19,6 +20,7 @@ class WorkDesk:
     run: Run
     db: Database
     gate: Gate
+    courier: Courier
     saved: Outputs
     step: str = ""
 
@@ -31,6 +33,10 @@ class WorkDesk:
 
     async def embed(self, text: str, *, dimensions: int) -> list[float]:
         return await self.gate.embed(self.run, text, dimensions=dimensions, request_id=self._request_id)
+
+    async def deliver(self, url: str, event_id: str, body: bytes) -> int:
+        await self.run.check()
+        return await self.courier.deliver(url, event_id, body)
 
     @property
     def _request_id(self) -> str:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from shared.errors import BreakerOpen, DatabaseUnavailable, Final, LaneBusy, Misconfigured, ProviderError, Throttled
+from shared.artifacts import Artifact, ArtifactTooLarge
+from shared.errors import (
+    BreakerOpen,
+    DatabaseUnavailable,
+    Final,
+    LaneBusy,
+    Misconfigured,
+    ProviderError,
+    Throttled,
+    Undelivered,
+)
 from shared.jobs import states
 from shared.jobs.states import JobError
 from shared.runs.run import Stopped
@@ -16,6 +26,15 @@ MISCONFIGURED_WAIT_S = 60.0  # the breaker makes one trial call a minute
 @dataclass(frozen=True)
 class Succeeded:
     result: dict[str, Any]
+    artifacts: tuple[Artifact, ...] = ()
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A person has to decide about `step`, with `preview` before them."""
+
+    step: str
+    preview: tuple[Artifact, ...]
 
 
 @dataclass(frozen=True)
@@ -64,7 +83,7 @@ class OutOfPatience:
     """The database stayed away for longer than a run waits: later, without losing the attempt."""
 
 
-Outcome = Succeeded | Failed | Retried | GivenBack | Crashed | Cancelled | OutOfPatience | Lost
+Outcome = Succeeded | Waiting | Failed | Retried | GivenBack | Crashed | Cancelled | OutOfPatience | Lost
 
 
 def outcome_of(error: BaseException) -> Outcome:
@@ -72,22 +91,33 @@ def outcome_of(error: BaseException) -> Outcome:
     match error:
         case Stopped():
             return _stopped(error)
-        case LaneBusy():
-            return GivenBack("quota", error.retry_after_s)
-        case Throttled():
-            return GivenBack("quota", error.retry_after_s, JobError(error.code, error.message))
-        case Misconfigured():
-            return GivenBack("breaker", MISCONFIGURED_WAIT_S, JobError(error.code, error.message))
-        case BreakerOpen():
-            return GivenBack("breaker", error.retry_after_s)
-        case Final():
-            return Failed(JobError(error.code, error.message))
         case ProviderError():
-            return Retried(JobError(error.code, error.message), error.retry_after_s)
+            return _provider(error)
+        case Undelivered():
+            return Retried(JobError("undeliverable", str(error), error.status))
+        case ArtifactTooLarge():
+            return Failed(JobError("artifact_too_large", str(error)))
         case DatabaseUnavailable():
             return OutOfPatience()
         case _:
             return Crashed(error)
+
+
+def _provider(error: ProviderError) -> Outcome:
+    why = JobError(error.code, error.message)
+    match error:
+        case LaneBusy():
+            return GivenBack("quota", error.retry_after_s)
+        case Throttled():
+            return GivenBack("quota", error.retry_after_s, why)
+        case Misconfigured():
+            return GivenBack("breaker", MISCONFIGURED_WAIT_S, why)
+        case BreakerOpen():
+            return GivenBack("breaker", error.retry_after_s)
+        case Final():
+            return Failed(why)
+        case _:
+            return Retried(why, error.retry_after_s)
 
 
 def _stopped(stop: Stopped) -> Outcome:

@@ -36,8 +36,9 @@ class Stopped(Exception):
 class Run:
     """One claimed job while this process works on it. Times are seconds on this process's monotonic clock."""
 
-    def __init__(self, claim: Claim, heart: Heart, *, claimed_at: float, slice_s: float) -> None:
+    def __init__(self, claim: Claim, heart: Heart, *, claimed_at: float, slice_s: float, yields: bool = False) -> None:
         self.claim = claim
+        self.yields = yields
         self.heart = heart
         self.lease_until = claimed_at + heart.lease_s
         self.stopped: Stop | None = None
@@ -45,6 +46,8 @@ class Run:
         self._slice_s = slice_s
         self._waited_s = 0.0
         self._waiting_since: float | None = None
+        self._hands = 1  # that could work at the same time
+        self._waiting = 0  # of these
         self._task: asyncio.Task[Any] | None = None
 
     @property
@@ -63,16 +66,44 @@ class Run:
         """Until the job's deadline, over all its runs."""
         return self.claim.deadline_s - self.claim.ran_s - self.ran_s
 
+    @property
+    def slice_is_over(self) -> bool:
+        """Whether it is time to end this run and go on in another one, at the next step border."""
+        return time.monotonic() - self._began > self._slice_s
+
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """The time inside does not count as running."""
-        if self._waiting_since is not None:
-            yield
-            return
-        self._waiting_since = time.monotonic()
+        """The time inside does not count as running, if no other hand of the run works meanwhile."""
+        self._count(waiting=+1)
         try:
             yield
         finally:
+            self._count(waiting=-1)
+
+    @contextmanager
+    def side_by_side(self, hands: int) -> Iterator[None]:
+        """So many hands work inside, each within `hand()`, instead of the one."""
+        self._count(hands=hands - 1)
+        try:
+            yield
+        finally:
+            self._count(hands=1 - self._hands, waiting=-self._waiting)
+
+    @contextmanager
+    def hand(self) -> Iterator[None]:
+        """One of the hands; when it is done, the others alone say whether the run waits."""
+        try:
+            yield
+        finally:
+            self._count(hands=-1)
+
+    def _count(self, *, hands: int = 0, waiting: int = 0) -> None:
+        self._hands += hands
+        self._waiting += waiting
+        is_waiting = self._waiting >= max(1, self._hands)
+        if is_waiting and self._waiting_since is None:
+            self._waiting_since = time.monotonic()
+        elif not is_waiting and self._waiting_since is not None:
             self._waited_s += time.monotonic() - self._waiting_since
             self._waiting_since = None
 
@@ -102,8 +133,6 @@ class Run:
         made, DatabaseUnavailable when the lease is over and Postgres stays away."""
         if self.heart.closing:
             raise Stopped("shutdown")
-        if time.monotonic() - self._began > self._slice_s:
-            raise Stopped("slice")
         if time.monotonic() > self.lease_until:
             await self.patiently(self.heart.beat)
         if self.stopped is not None:

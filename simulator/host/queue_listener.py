@@ -73,7 +73,7 @@ class QueueListener:
         waits = PollWaits(self._times.first_poll_s, self._settings.max_polling_interval_s)
         while True:
             self._woken.clear()
-            batch = await self._fetch()
+            batch = await self._fetch(group)
             for delivery, body in batch:
                 task = group.create_task(self._work.do(delivery, body), name=f"{self.name}: {delivery.id}")
                 self._running.add(task)
@@ -86,7 +86,7 @@ class QueueListener:
                     async with asyncio.timeout(waits.next_s()):
                         await self._woken.wait()
 
-    async def _fetch(self) -> list[tuple[QueueDelivery, bytes]]:
+    async def _fetch(self, group: asyncio.TaskGroup) -> list[tuple[QueueDelivery, bytes]]:
         """Get a batch; what cannot be decoded is dealt with here, one after the other (R30, R31)."""
         batch = []
         undecodable = []
@@ -96,7 +96,8 @@ class QueueListener:
             except Undecodable:
                 undecodable.append(delivery)
         for delivery in undecodable:
-            await self._work.bury_undecodable(delivery)
+            # A stop ends the polling, but not between the copy and the deletion of a message that is being moved.
+            await asyncio.shield(group.create_task(self._work.bury_undecodable(delivery)))
         return batch
 
     async def _wait_for_room(self) -> None:

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from typing import Final
 
+from simulator.provider import reports
 from simulator.provider.calls import Call
 
 _TEAM_WORDS: Final[dict[str, re.Pattern[str]]] = {
@@ -36,12 +37,19 @@ def answer_chat(call: Call) -> str:
         case "classify":
             return json.dumps({"team": find_team(call.user), "priority": find_priority(call.user)})
         case "summarise" | "merge":
-            summary = summarise(call.user) if call.task == "summarise" else merge(call.user)
-            return json.dumps({"summary": summary}) if call.wants_json else summary
+            return _answer_report(call)
         case "draft_reply":
             return draft_reply(call.user)
         case _:
             return f"You wrote about {find_subject(call.user)!r}. This is a simulated answer."
+
+
+def _answer_report(call: Call) -> str:
+    """Problems where JSON lines are to be summarised as JSON; otherwise what the texts are about."""
+    if call.wants_json and (answer := reports.report(call.user)):
+        return json.dumps(answer)
+    summary = summarise(call.user) if call.task == "summarise" else merge(call.user)
+    return json.dumps({"summary": summary}) if call.wants_json else summary
 
 
 def find_team(text: str) -> str:

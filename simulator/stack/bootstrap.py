@@ -1,7 +1,6 @@
 """Makes .venv from the pinned requirements; it has only the standard library to work with."""
 
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
@@ -9,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from simulator.stack.errors import StackError
+from simulator.stack.handover import hand_over
 from simulator.stack.lock import only_one
 from simulator.stack.places import ROOT, VENV, VENV_PYTHON
 from simulator.stack.progress import run_step
@@ -33,11 +33,7 @@ def continue_in_venv(arguments: list[str]) -> None:
     """Run this program again with the Python of .venv; returns only if that is the one running."""
     if Path(sys.prefix).resolve() == VENV.resolve():
         return
-    command = [str(VENV_PYTHON), "-m", "simulator", *arguments]
-    if sys.platform == "win32":  # its exec would hand the terminal back at once
-        raise SystemExit(subprocess.call(command, cwd=ROOT))
-    os.chdir(ROOT)
-    os.execv(command[0], command)  # noqa: S606 - our own Python, no shell wanted
+    hand_over([str(VENV_PYTHON), "-m", "simulator", *arguments])
 
 
 def _works() -> bool:

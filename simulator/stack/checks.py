@@ -1,4 +1,4 @@
-"""`make check` and the test targets: the same tools, with the same arguments, for people and for CI."""
+"""`make check`: the same tools with the same arguments, for people and for CI."""
 
 import subprocess
 import sys
@@ -20,11 +20,6 @@ def check() -> int:
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
-
-
-def pytest(arguments: Sequence[str]) -> int:
-    """Run pytest and return its exit code."""
-    return subprocess.call([str(VENV_PYTHON), "-m", "pytest", *arguments], cwd=ROOT)
 
 
 def _call(command: Sequence[str]) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from simulator.stack.bootstrap import continue_in_venv, ensure_venv
 from simulator.stack.errors import StackError
+from simulator.stack.handover import hand_over
 from simulator.stack.places import ROOT
 from simulator.stack.settings import SETTINGS, StackSettings
 
@@ -78,14 +79,17 @@ def _reset(_: list[str]) -> int:
 
 
 def _test(arguments: list[str]) -> int:
-    from simulator.stack.checks import pytest
-
     _set_up([])
-    return pytest(arguments)
+    hand_over([sys.executable, "-m", "pytest", *arguments])
 
 
 def _replay(arguments: list[str]) -> int:
     return _test(["tests/replay", *arguments])
+
+
+def _chaos(arguments: list[str]) -> int:
+    _set_up([])
+    hand_over([sys.executable, "-m", "tests.chaos", *arguments])
 
 
 def _check(_: list[str]) -> int:
@@ -100,6 +104,7 @@ COMMANDS = {
     "setup": Command("only fetch what run needs", TO_RUN, _set_up),
     "test": Command("run the tests", TO_TEST, _test),
     "replay": Command("hold the stand-in host against the recordings of the genuine one", TO_TEST, _replay),
+    "chaos": Command("kill and cut off everything for minutes, then audit every promise", TO_TEST, _chaos),
     "check": Command("lint, format, types and import borders", TO_TEST, _check),
 }
 
@@ -109,7 +114,7 @@ def _help() -> str:
     settings = [f"  {name:<20} {purpose} ({default or 'empty'})" for name, default, purpose in SETTINGS]
     return "\n".join(
         (
-            'make COMMAND, or python -m simulator COMMAND (more for pytest: make test ARGS="-k queue")',
+            'make COMMAND, or python -m simulator COMMAND (more words for it: make test ARGS="-k queue")',
             "",
             *commands,
             f"  {'help':<20} this page",

@@ -14,7 +14,7 @@ from tests.stage import accept, until
 from tests.tcp_wire import Wire
 
 NOBODY = f"postgresql://postgres@{LOOPBACK}:1/postgres"
-LIMIT_S = 3.0
+LIMIT_S = 3.0 + 1.5  # what is promised, and what a busy machine may add
 
 CALLS: list[tuple[str, str, dict[str, str] | None]] = [
     ("POST", "/v1/tickets", {"customer_id": "C-0022", "subject": "x"}),

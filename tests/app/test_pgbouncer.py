@@ -21,7 +21,7 @@ from tests.stage import Mailroom, announce, finish
 
 pytestmark = pytest.mark.skipif(pgbouncer.binary() is None, reason=pgbouncer.MISSING)
 
-TICKETS = 30
+TICKETS = 10
 
 
 @pytest.fixture(scope="module")

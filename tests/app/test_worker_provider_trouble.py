@@ -85,7 +85,7 @@ async def test_job_when_it_fails_at_its_last_attempt_then_dead_letter_which_an_o
         raise Unavailable("The provider answered 503: it is in trouble.")
 
     job_id = await accept(app)
-    broken = replace(ticket.KIND, steps=(ticket.KIND.steps[0], Step("draft_reply", down)))
+    broken = replace(ticket.KIND, plan=lambda _: (ticket.STEPS[0], Step("draft_reply", down, stage=2)))
     for _ in range(2):
         await work_once(app, mailroom, replace(worker, kinds={"ticket": broken}))
 

@@ -107,6 +107,16 @@ async def test_failures_when_a_success_comes_between_then_counted_anew(db: Datab
     assert await state(db) == "closed"
 
 
+async def test_failures_when_older_calls_succeed_meanwhile_then_those_speak_of_before(
+    db: Database, chat: Breaker
+) -> None:
+    under_way = [await begun(chat) for _ in range(4)]
+    await fail_once(chat)
+    for call in under_way:
+        await call.succeed()
+    assert [await fail_once(chat), await fail_once(chat)] == [False, True]
+
+
 async def test_failures_when_of_one_endpoint_then_the_other_stays_closed(db: Database, chat: Breaker) -> None:
     await opened(db, chat)
     assert await state(db, "embeddings") == "closed"

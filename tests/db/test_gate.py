@@ -41,6 +41,7 @@ class Over(Exception):
 class Run:
     """A run that counts what it is asked, and may not call any more after `checks_left` checks."""
 
+    yields: bool = False
     checks_left: int = 100
     paused: list[float] = field(default_factory=list)
 

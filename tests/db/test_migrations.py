@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from migrations.__main__ import FOLDER, migrate
+from migrations.__main__ import FOLDER, ChangedMigration, migrate
 from simulator.stack.postgres import Postgres
 
 NAMES = sorted(path.stem for path in FOLDER.glob("[0-9]*.sql"))
@@ -111,3 +111,11 @@ async def test_module_when_there_is_no_address_or_nobody_there_then_says_so_in_o
     assert (code, out) == (1, "")
     assert err.startswith("migrations: cannot reach the database: ")
     assert err.count("\n") == 1
+
+
+def test_migration_when_changed_after_it_was_applied_then_refused_and_named(empty_url: str) -> None:
+    migrate(empty_url, say=False)
+    with psycopg.connect(empty_url, autocommit=True) as connection:
+        connection.execute("UPDATE schema_migrations SET sha256 = 'another' WHERE name = '0002_jobs'")
+    with pytest.raises(ChangedMigration, match=r"0002_jobs\.sql"):
+        migrate(empty_url, say=False)

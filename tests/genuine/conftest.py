@@ -61,6 +61,8 @@ def worker(
         "DATABASE_URL": postgres.url,
         "JobsQueue": azurite.connection_string,
         "TICKET_QUEUE": f"tickets-{secrets.token_hex(4)}",
+        "REPORT_QUEUE": f"reports-{secrets.token_hex(4)}",
+        "WEBHOOK_QUEUE": f"webhooks-{secrets.token_hex(4)}",
         "PROVIDER_URL": provider_url,
         "PROVIDER_API_KEY": "test-key",
     }

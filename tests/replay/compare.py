@@ -14,7 +14,7 @@ from tests.replay.streams import deliveries, message_streams, poll_stream
 # The stop falls into a row of tries, so how many polls are seen at the end is chance; so many at least are compared.
 CUT_SHORT = {"Kget_503x12": 10}
 
-# Several messages are released at the moment of a poll, so how many of them it finds is chance; the next finds the rest.
+# Several messages are released at the moment of a poll, so how many of them it finds is chance; the next finds others.
 RELEASED_TOGETHER = {"Cmix", "Cnone", "E64"}
 
 KINDS = {"exists", "get", "update", "delete", "add", "create_queue"}

@@ -36,11 +36,16 @@ class Journal:
     def write(self, event: Event, message_id: str = "") -> None:
         self._add(_Line(event, message_id))
 
-    def write_request(self, request: Request, queue: str, at_s: float, status: str, given: list[Receipt]) -> None:
-        """Write a request down once its answer is known; `given` are the receipts in it."""
+    def write_request(
+        self, request: Request, queue: str, at_s: float, status: str, given: list[Receipt], late_s: float = 0.0
+    ) -> None:
+        """Write a request down once its answer is known; `given` are the receipts in it.
+
+        `late_s` is for how long the answer will be kept back.
+        """
         event = Event(
             at_s=at_s,
-            answered_at_s=self.now_s(),
+            answered_at_s=self.now_s() + late_s,
             who="listener",
             what=request.what,
             queue=queue,

@@ -1,6 +1,7 @@
 """A proxy before the queue service that writes every request down and injects a scenario's fault."""
 
 import asyncio
+import time
 from types import TracebackType
 from typing import Self
 
@@ -9,6 +10,7 @@ from yarl import URL
 
 from tests.replay.faults import Fault, FaultInjector, error_code
 from tests.replay.journal import Journal
+from tests.replay.pulse import Pulse
 from tests.replay.wire import Receipt, Request, read_receipts, read_request
 
 LOOPBACK = "127.0.0.1"
@@ -23,12 +25,13 @@ class Proxy:
     knows them without it.
     """
 
-    def __init__(self, storage: str, prefix: str, journal: Journal, faults: FaultInjector) -> None:
+    def __init__(self, storage: str, prefix: str, journal: Journal, faults: FaultInjector, pulse: Pulse) -> None:
         self.port = 0
         self._storage = storage
         self._prefix = prefix
         self._journal = journal
         self._faults = faults
+        self._pulse = pulse
         self._is_closed = False
         self._dropped: set[str] = set()
         self._server = web.Server(self._answer)
@@ -80,16 +83,18 @@ class Proxy:
     ) -> web.Response:
         headers = {name: value for name, value in incoming.headers.items() if name.lower() not in NOT_FORWARDED}
         target = URL(self._storage + incoming.raw_path, encoded=True)
+        asked_at = time.time()
         async with self._session.request(
             incoming.method, target, headers=headers, data=body or None, skip_auto_headers=SIGNED
         ) as answer:
             content = await answer.read()
-        if fault:
-            await asyncio.sleep(fault.late_s)
+        self._pulse.heed_answer(asked_at)
+        late_s = fault.late_s if fault else 0.0
         queue = request.queue.removeprefix(self._prefix)
         status = "" if answer.ok else str(answer.status)
         given = _read_given(request, content, answer.headers.get("x-ms-popreceipt")) if answer.ok else []
-        self._journal.write_request(request, queue, at_s, status, given)
+        self._journal.write_request(request, queue, at_s, status, given, late_s)
+        await asyncio.sleep(late_s)  # written down before, since the listener may be gone by then
         kept = [(name, value) for name, value in answer.headers.items() if name.lower() not in NOT_FORWARDED]
         return web.Response(status=answer.status, headers=dict(kept), body=content)
 

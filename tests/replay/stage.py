@@ -23,14 +23,14 @@ from tests.replay.scenario import Input, Scenario
 class Performance:
     """What was seen of one replay, in order of time. `exit_code` None: the host had to be ended by force.
 
-    `slack` tells what may come on top of a wait; `stood_still_s` for how many seconds the loop did nothing at all.
+    `slack` tells what may come on top of a wait; `was_disturbed` whether the machine kept all of it waiting.
     """
 
     events: Sequence[Event]
     warnings: Sequence[str]
     exit_code: int | None
     slack: Slack
-    stood_still_s: float = 0.0
+    was_disturbed: bool = False
 
 
 async def perform(scenario: Scenario, connection: str, prefix: str, pulse: Pulse) -> Performance:
@@ -39,7 +39,7 @@ async def perform(scenario: Scenario, connection: str, prefix: str, pulse: Pulse
     async with AsyncExitStack() as stack:
         queues = await stack.enter_async_context(Queues(connection, prefix))
         faults = FaultInjector(scenario.fault)
-        proxy = await stack.enter_async_context(Proxy(_origin(connection), prefix, journal, faults))
+        proxy = await stack.enter_async_context(Proxy(_origin(connection), prefix, journal, faults, pulse))
         hosts = await stack.enter_async_context(AsyncExitStack())
         warnings = stack.enter_context(captured_warnings(prefix))
         driver = Driver(scenario, journal, queues, proxy, hosts)
@@ -64,7 +64,7 @@ async def perform(scenario: Scenario, connection: str, prefix: str, pulse: Pulse
         warnings,
         exit_code,
         slack,
-        pulse.stood_still_s(started_at, started_at + journal.now_s()),
+        pulse.was_disturbed(started_at, started_at + journal.now_s()),
     )
 
 

@@ -55,6 +55,20 @@ class CountingQueue(QueueClient):
         return await super().update_message(message, *arguments, **options)
 
 
+class SlowQueue(QueueClient):
+    """Sends only when it may."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.is_asked = asyncio.Event()
+        self.may_answer = asyncio.Event()
+
+    async def send_message(self, *arguments: Any, **options: Any) -> QueueMessage:
+        self.is_asked.set()
+        await self.may_answer.wait()
+        return await super().send_message(*arguments, **options)
+
+
 @pytest.fixture
 async def queue(azurite: Azurite) -> AsyncIterator[CountingQueue]:
     client = CountingQueue.from_connection_string(azurite.connection_string, f"listener-{secrets.token_hex(4)}")
@@ -132,6 +146,20 @@ async def test_message_taken_away_then_renewed_once_and_no_more(queue: CountingQ
                 await queue.renewed.wait()
     assert queue.renewals[taken.id] == 1
     assert await count_messages(queue) == 0
+
+
+async def test_stop_in_the_middle_of_a_move_then_the_move_is_finished(azurite: Azurite, queue: QueueClient) -> None:
+    await queue.send_message("no base64!")
+    async with SlowQueue.from_connection_string(azurite.connection_string, f"{queue.queue_name}-poison") as poison:
+        stop = asyncio.Event()
+        listener = QueueListener(queue, poison, QueueSettings(), Room().run, "Room")
+        task = asyncio.create_task(listener.listen(stop))
+        await asyncio.wait_for(poison.is_asked.wait(), SOON_S)
+        stop.set()
+        await asyncio.sleep(0)
+        poison.may_answer.set()
+        await asyncio.wait_for(task, SOON_S)
+        assert [await count_messages(queue), await count_messages(poison)] == [0, 1]
 
 
 async def test_listener_after_a_stop_then_can_listen_again(queue: QueueClient) -> None:

@@ -6,7 +6,7 @@ import json
 
 import azure.functions as func
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.api import requests
@@ -58,6 +58,7 @@ def test_body_when_any_bytes_then_a_ticket_or_an_error_of_the_caller(raw: bytes)
         requests.body(request(raw), NewTicket)
 
 
+@settings(max_examples=50)
 @given(JSON_VALUES)
 def test_body_when_any_json_then_a_ticket_or_an_error_of_the_caller(value: object) -> None:
     with pytest.raises(InvalidInput) as raised:
@@ -66,6 +67,7 @@ def test_body_when_any_json_then_a_ticket_or_an_error_of_the_caller(value: objec
     assert all(isinstance(problem.field, str) and problem.field for problem in raised.value.fields)
 
 
+@settings(max_examples=50)
 @given(st.dictionaries(st.sampled_from(["limit", "after", "state", "kind", "workspace_id"]), TEXT))
 def test_query_when_any_text_then_read_or_an_error_that_names_parameters(params: dict[str, str]) -> None:
     try:

@@ -1,0 +1,87 @@
+"""Callers who wait for a job to change: one poller a process asks for all of them, in one statement every 300 ms.
+
+No connection is held while somebody waits. The first look is the poller's too: what counts as a change is judged
+against the row as it was when the poller first saw it for this caller.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import time
+from dataclasses import dataclass, field
+
+from shared.db import Database
+from shared.errors import DatabaseUnavailable
+from shared.jobs import reading
+from shared.jobs.reading import Awaited, JobWay, Look
+from shared.jobs.states import FINISHED
+
+EVERY_S = 0.3
+
+
+@dataclass(eq=False)
+class Waiter:
+    """One caller: what they wait for, until when, and how the job stood at their first look."""
+
+    job_id: int
+    ends: float
+    answer: asyncio.Future[JobWay | None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    state: str | None = None
+    progress: int | None = None
+
+    @property
+    def look(self) -> Look:
+        return Look(self.job_id, self.state, self.progress, is_late=time.monotonic() >= self.ends)
+
+    def see(self, look: Look, now: Awaited | None) -> None:
+        """Take note of how the job stands, and answer when there is something to say."""
+        if self.answer.done():
+            return
+        if now is None:
+            self.answer.set_result(None)
+            return
+        is_changed = self.state is not None and (self.state, self.progress) != (now.state, now.progress)
+        if now.way is not None and (look.is_late or is_changed or now.state in FINISHED):
+            self.answer.set_result(now.way)
+        elif self.state is None:
+            self.state, self.progress = now.state, now.progress
+
+
+class WaitingRoom:
+    """Everybody of this process who waits."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._waiters: set[Waiter] = set()
+        self._poller: asyncio.Task[None] | None = None
+
+    async def wait(self, job_id: int, *, for_s: float) -> JobWay | None:
+        """The job once its state or progress has changed, or as it is after `for_s` seconds; None when there is none.
+
+        Raises DatabaseUnavailable.
+        """
+        waiter = Waiter(job_id, time.monotonic() + for_s)
+        self._waiters.add(waiter)
+        if self._poller is None or self._poller.done():
+            self._poller = asyncio.create_task(self._poll(), name="waiting-room", context=contextvars.Context())
+        try:
+            return await waiter.answer
+        finally:
+            self._waiters.discard(waiter)
+
+    async def _poll(self) -> None:
+        while self._waiters:
+            began = time.monotonic()
+            looks = [(waiter, waiter.look) for waiter in self._waiters]
+            try:
+                rows = await reading.awaited(self._db, [look for _, look in looks])
+            except DatabaseUnavailable as exc:
+                for waiter, _ in looks:
+                    if not waiter.answer.done():
+                        waiter.answer.set_exception(exc)
+                return
+            found = {row.job_id: row for row in rows}
+            for waiter, look in looks:
+                waiter.see(look, found.get(waiter.job_id))
+            await asyncio.sleep(max(0.0, began + EVERY_S - time.monotonic()))
