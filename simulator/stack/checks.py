@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+from simulator.stack.bicep import check_infra
 from simulator.stack.places import ROOT, VENV_PYTHON
 
 _CHECKS = (
@@ -17,6 +18,7 @@ _CHECKS = (
 def check() -> int:
     """Run every check, and return 1 if one of them found something."""
     failed = [" ".join(command) for command in _CHECKS if _call(command) != 0]
+    failed += check_infra()
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0

@@ -98,6 +98,13 @@ def _check(_: list[str]) -> int:
     return check()
 
 
+def _renew_snapshots(_: list[str]) -> int:
+    from simulator.stack.bicep import renew_snapshots
+
+    renew_snapshots()
+    return 0
+
+
 COMMANDS = {
     "run": Command("start everything, send a ticket through it, stay until Ctrl-C", TO_RUN, _run),
     "reset": Command("forget all local data", TO_RUN, _reset),
@@ -105,7 +112,8 @@ COMMANDS = {
     "test": Command("run the tests", TO_TEST, _test),
     "replay": Command("hold the stand-in host against the recordings of the genuine one", TO_TEST, _replay),
     "chaos": Command("kill and cut off everything for minutes, then audit every promise", TO_TEST, _chaos),
-    "check": Command("lint, format, types and import borders", TO_TEST, _check),
+    "check": Command("lint, format, types, import borders, and infra/ where Bicep is", TO_TEST, _check),
+    "infra-snapshot": Command("write anew what Azure would get from infra/", TO_TEST, _renew_snapshots),
 }
 
 
