@@ -16,6 +16,8 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
+from migrations.grants import grant
+
 FOLDER = Path(__file__).parent
 LOCK = 7_305_519_121  # any number that nobody else uses in this database
 LOCK_TRIES = 30
@@ -33,7 +35,10 @@ class ChangedMigration(Exception):
 
 
 def migrate(url: str, *, app_role: str | None = None, say: bool = True) -> list[str]:
-    """Apply what is missing and return the names, in order; `app_role` (default: the connected one) gets the limits."""
+    """Apply what is missing and return the names, in order; `app_role` (default: the connected one) gets the limits.
+
+    A role that is named gets its rights too: exactly those of migrations/grants.py.
+    """
     applied = []
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SET statement_timeout = 0")
@@ -57,6 +62,8 @@ def migrate(url: str, *, app_role: str | None = None, say: bool = True) -> list[
                     " (for local data: `make reset`)"
                 )
         limit_role(connection, app_role)
+        if app_role:
+            grant(connection, app_role)
     return applied
 
 

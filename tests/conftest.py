@@ -24,7 +24,7 @@ from simulator.stack.azurite import Azurite
 from simulator.stack.postgres import Postgres, throw_away_postgres
 from tests import pgbouncer
 from tests.front import Front
-from tests.stage import Mailroom
+from tests.stage import APP_ROLE, Mailroom
 from tests.tcp_wire import Wire
 
 pytest_plugins = ["tests.genuine.plugin"]
@@ -64,9 +64,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
-    """A Postgres server with the newest schema."""
+    """A Postgres server with the newest schema, and the app's role with the rights that a deployment gives it."""
     with throw_away_postgres() as server:
-        migrate(server.url, say=False)
+        with psycopg.connect(server.url, autocommit=True) as connection:
+            connection.execute(f"CREATE ROLE {APP_ROLE} LOGIN")
+        migrate(server.url, app_role=APP_ROLE, say=False)
         yield server
 
 
@@ -123,7 +125,7 @@ def environment(request: pytest.FixtureRequest, database_url: str, mailroom: Mai
         database_url = re.sub(r":\d+/", f":{wire.port}/", database_url)
     values = {
         **UNLIMITED,
-        "DATABASE_URL": database_url,
+        "DATABASE_URL": database_url.replace("postgres@", f"{APP_ROLE}@"),
         "JobsQueue": mailroom.connection_string,
         "TICKET_QUEUE": mailroom.tickets,
         "REPORT_QUEUE": mailroom.reports,

@@ -22,7 +22,7 @@ MISSING = "pgbouncer is not installed: nothing was tested through it (Debian: ap
 
 CONFIG = """
 [databases]
-* = host={host} port={postgres_port} user=postgres
+* = host={host} port={postgres_port} user={user}
 
 [pgbouncer]
 listen_addr = {host}
@@ -43,15 +43,19 @@ def binary() -> str | None:
 
 
 class PgBouncer(Server):
-    """`with PgBouncer(folder, postgres) as pgbouncer: pgbouncer.url`; for root it runs under another account."""
+    """`with PgBouncer(folder, postgres, "app") as pgbouncer: pgbouncer.url`, where everybody is `app` to Postgres.
 
-    def __init__(self, folder: Path, postgres: Postgres) -> None:
+    For root it runs under another account.
+    """
+
+    def __init__(self, folder: Path, postgres: Postgres, user: str) -> None:
         program = binary()
         if program is None:
             raise StackError("pgbouncer is not installed")
         account = account_for(folder)
         self._config = reachable(account, folder.absolute() / "pgbouncer.ini")
         self._postgres = postgres
+        self._user = user
         self.port = free_ports(1)[0]
         self.url = postgres.url.replace(f":{postgres.port}/", f":{self.port}/")
         self._log = folder / "pgbouncer.log"
@@ -65,6 +69,7 @@ class PgBouncer(Server):
             host=LOOPBACK,
             port=self.port,
             postgres_port=self._postgres.port,
+            user=self._user,
             server_connections=SERVER_CONNECTIONS,
         )
         self._config.write_text(text, encoding="utf-8")

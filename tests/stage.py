@@ -27,6 +27,9 @@ from simulator.provider.simulation import Simulation
 
 T = TypeVar("T")
 
+#: The app under test acts as this role; the fixture `db` may do more.
+APP_ROLE = "larkfield_app"
+
 #: A ticket of C-0022 with its job and outbox row, as intake leaves them.
 SEED = """
 WITH ticket AS (

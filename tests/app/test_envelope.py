@@ -10,6 +10,7 @@ from datetime import datetime
 
 import pytest
 
+from shared.db import Database
 from shared.wiring import App
 from shared.worker import Worker
 from tests.db.arrows import STATES, reach
@@ -123,9 +124,11 @@ async def test_answer_then_it_tells_its_timings(app: App, front: Front, method: 
     assert answer.headers["content-type"].startswith("application/json")
 
 
-async def test_job_when_it_waits_for_its_time_then_the_caller_is_told_when_to_come_back(app: App, front: Front) -> None:
+async def test_job_when_it_waits_for_its_time_then_the_caller_is_told_when_to_come_back(
+    app: App, front: Front, db: Database
+) -> None:
     for wait, expected in (("0 s", 1), ("-5 s", 1), ("7.5 s", 8), ("1 hour", 30)):
-        await app.db.execute("DELETE FROM jobs")
+        await db.execute("DELETE FROM jobs")
         job_id = await accept(app)
         await app.db.execute("UPDATE jobs SET run_after = clock_timestamp() + %(wait)s::interval", {"wait": wait})
         told = int((await front.get(f"/v1/jobs/{job_id}")).headers["retry-after"])

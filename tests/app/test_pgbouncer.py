@@ -17,7 +17,7 @@ from simulator.stack.postgres import Postgres
 from tests import pgbouncer
 from tests.front import Front
 from tests.pgbouncer import PgBouncer
-from tests.stage import Mailroom, announce, finish
+from tests.stage import APP_ROLE, Mailroom, announce, finish
 
 pytestmark = pytest.mark.skipif(pgbouncer.binary() is None, reason=pgbouncer.MISSING)
 
@@ -29,7 +29,7 @@ def bouncer(postgres: Postgres) -> Iterator[PgBouncer]:
     folder = Path(tempfile.mkdtemp(prefix="pgbouncer-"))
     folder.chmod(0o711)  # the account that root lends passes through
     try:
-        with PgBouncer(folder, postgres) as server:
+        with PgBouncer(folder, postgres, APP_ROLE) as server:
             yield server
     finally:
         shutil.rmtree(folder)

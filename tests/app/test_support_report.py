@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from shared import wiring
+from shared.db import Database
 from shared.settings import Settings
 from shared.wiring import App
 from simulator import data
@@ -217,13 +218,13 @@ async def test_report_when_the_model_answers_nonsense_then_failed_and_a_retry_ke
 
 
 async def test_tickets_when_deleted_while_the_report_is_made_then_it_goes_on_without_them(
-    front: Front, app: App, mailroom: Mailroom, provider: Simulation
+    front: Front, app: App, mailroom: Mailroom, provider: Simulation, db: Database
 ) -> None:
     await send(app.db, how_many=30)
     provider.play([Turn(mode="outage", times=2)])
     job_id = await order(front)
     await work(app, mailroom)
-    await app.db.execute("DELETE FROM tickets")
+    await db.execute("DELETE FROM tickets")
     await work(app, mailroom)
     job = await shown(front, job_id)
     assert (job["state"], (await document(front, job))["problems"]) == ("succeeded", [])
