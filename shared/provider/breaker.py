@@ -66,12 +66,13 @@ WHERE endpoint = %(endpoint)s
            AND (failures > 0 OR last_success_at < clock_timestamp() - interval '10 seconds')))
 """
 
-# While the other endpoint is in trouble, the first failure is enough: it is the same provider.
+# While the other endpoint is down, the first failure is enough: it is the same provider. A wrong set-up is its own.
 _OPENS: LiteralString = """(is_open OR %(at_once)s OR failures + 1 >= %(threshold)s OR EXISTS (
-    SELECT FROM provider_breakers AS other WHERE other.endpoint <> %(endpoint)s AND other.is_open))
+    SELECT FROM provider_breakers AS other WHERE other.endpoint <> %(endpoint)s AND other.is_open
+    AND other.reason NOT LIKE 'provider_config:%%'))
 """
 
-# A failed trial speaks for both endpoints: the other one's trial is put off as long.
+# A trial that met an outage speaks for both endpoints: the other one's trial is put off as long.
 POSTPONE: LiteralString = """
 UPDATE provider_breakers SET retry_at = greatest(retry_at, (
     SELECT trial.retry_at FROM provider_breakers AS trial WHERE trial.endpoint = %(endpoint)s))
@@ -157,7 +158,7 @@ class Breaker:
                 "config_cool_down_s": CONFIG_COOL_DOWN_S,
             },
         )
-        if entry.is_trial:
+        if entry.is_trial and not at_once:
             await self.db.execute(POSTPONE, {"endpoint": self.endpoint})
         return bool(row and row["is_open"])
 

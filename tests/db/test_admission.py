@@ -10,6 +10,7 @@ from shared.db import Database
 from shared.jobs import people
 from shared.provider.lane import Lane, Limits
 from shared.queues import outbox
+from shared.queues.outbox import Letter
 from tests.db.arrows import reach, send
 from tests.stage import job_row, seed
 
@@ -21,14 +22,18 @@ def one_a_minute(*, burst: int) -> Limits:
     return Limits.per_minute(calls=1, burst=burst, tokens=0)
 
 
-async def taken(db: Database, limits: Limits = NO_LIMIT, *, limit: int = 16) -> list[int]:
+async def take(db: Database, limits: Limits) -> list[Letter]:
+    return await outbox.take_work(db, "tickets", Lane(db, limits, 3600), share_limit=outbox.NO_LIMIT, limit=16)
+
+
+async def taken(db: Database, limits: Limits = NO_LIMIT) -> list[int]:
     """What one pass takes, in its order."""
-    return [letter.job_id for letter in await outbox.take_work(db, "tickets", Lane(db, limits, 3600), limit=limit)]
+    return [letter.job_id for letter in await take(db, limits)]
 
 
 async def announce(db: Database, limits: Limits = NO_LIMIT) -> list[int]:
     """The same, put on the queue and noted."""
-    letters = await outbox.take_work(db, "tickets", Lane(db, limits, 3600), limit=16)
+    letters = await take(db, limits)
     await outbox.sent(db, letters)
     return [letter.job_id for letter in letters]
 
@@ -127,10 +132,10 @@ async def test_pending_when_rows_are_held_then_they_do_not_count(db: Database, d
     await db.execute("UPDATE outbox SET due_at = now() - interval '1 hour' WHERE job_id > 3")
     await db.execute("UPDATE outbox SET due_at = now() - interval '2 hours' WHERE job_id <= 3")
     lane = Lane(db, one_a_minute(burst=4), 3600)
-    pending = await outbox.pending(db, "tickets", lane)
+    pending = await outbox.pending(db, "tickets", lane, share_limit=outbox.NO_LIMIT)
     assert (pending.letters, round(pending.oldest_s / 3600)) == (3, 2)
     await announce(db, lane.limits)
-    assert await outbox.pending(db, "tickets", lane) == outbox.Pending(0, 0)
+    assert await outbox.pending(db, "tickets", lane, share_limit=outbox.NO_LIMIT) == outbox.Pending(0, 0)
     assert await outbox.is_held(db, "tickets")
 
 
@@ -174,4 +179,4 @@ async def test_pass_when_much_is_due_for_each_endpoint_then_it_takes_no_more_tha
 ) -> None:
     await seed(database_url, 60)
     await db.execute("UPDATE outbox SET endpoint = (ARRAY['chat', 'embeddings', NULL])[1 + mod(job_id, 3)]")
-    assert len(await taken(db, limit=16)) <= 16
+    assert len(await taken(db)) <= 16

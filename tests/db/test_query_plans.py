@@ -159,17 +159,21 @@ async def test_intake_then_it_counts_no_further_than_it_must(past: Past) -> None
         assert await past.most_read(accept) <= (1000, "~")
 
 
-async def test_relay_then_it_reads_what_is_due_and_on_its_way(past: Past) -> None:
+@pytest.mark.parametrize("is_half_open", [False, True])
+async def test_relay_then_it_reads_what_is_due_and_on_its_way(past: Past, is_half_open: bool) -> None:
     lane = lane_of(past.db)
+    await past.db.execute(
+        "UPDATE provider_breakers SET is_open = %(is_open)s, reason = 'x', retry_at = now()", {"is_open": is_half_open}
+    )
     looks: list[Callable[[], Awaitable[object]]] = [
-        lambda: outbox.take_work(past.db, "tickets", lane, limit=16),
+        lambda: outbox.take_work(past.db, "tickets", lane, share_limit=2, limit=16),
         lambda: outbox.take_poison(past.db, "tickets", limit=16),
         lambda: outbox.is_held(past.db, "tickets"),
         lambda: outbox.next_due_s(past.db, "tickets", "work", within_s=1.5),
     ]
     for look in looks:
         assert await past.most_read(look) <= (DUE, "~")
-    assert await past.most_read(lambda: outbox.pending(past.db, "tickets", lane)) <= (ALIVE, "~")
+    assert await past.most_read(lambda: outbox.pending(past.db, "tickets", lane, share_limit=2)) <= (ALIVE, "~")
 
 
 async def test_run_then_each_of_its_statements_reads_its_own_rows(past: Past) -> None:
