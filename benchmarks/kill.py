@@ -5,8 +5,8 @@ nothing else happens: the survivor's timers are silent until it looks at the loc
 """
 
 import argparse
-import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import httpx
@@ -45,8 +45,9 @@ async def _kill(who: str, place: int, limit_s: float) -> list[Figure]:
         site.make_host("second") as second,
         httpx.Client(base_url=site.provider_url) as provider,
     ):
-        victim = (first, second)[place]
-        job_id = await _job_run_by(victim, site, by_way_of=first)
+        hosts = (first, second)
+        victim = hosts[place]
+        job_id = await _job_run_by(victim, hosts, site)
         wait_until(lambda: _calls(provider, job_id)["draft_reply"] == 1, deadline_s=10, what="the second step begins")
         victim.kill()
         killed_at = datetime.now(UTC)
@@ -60,20 +61,21 @@ async def _kill(who: str, place: int, limit_s: float) -> list[Figure]:
     ]
 
 
-async def _job_run_by(host: WebServer, site: Site, *, by_way_of: WebServer) -> int:
-    """Send tickets, one at a time, until this host of the two begins one; its job's id."""
+async def _job_run_by(victim: WebServer, hosts: Sequence[WebServer], site: Site) -> int:
+    """Send tickets, one at a time, until `victim` begins one; its job's id."""
     for _ in range(TRIES):
-        async with client_of(by_way_of) as client:
+        async with client_of(hosts[0]) as client:
             [ticket] = await send_tickets(client, 1, 1)
-        job_id = ticket.job_id
-        for _ in range(500):
-            if read_runs(site.database_url, [job_id]):
-                break
-            await asyncio.sleep(0.02)
-        if site.has_run(host, job_id):
-            return job_id
-        wait_until_finished(site.database_url, [job_id], within_s=30)
-    raise TimeoutError(f"{TRIES} jobs, and {host.process.program.name} took none")
+        if _who_runs(ticket.job_id, hosts, site) is victim:
+            return ticket.job_id
+        wait_until_finished(site.database_url, [ticket.job_id], within_s=30)
+    raise TimeoutError(f"{TRIES} jobs, and {victim.process.program.name} took none")
+
+
+def _who_runs(job_id: int, hosts: Sequence[WebServer], site: Site) -> WebServer:
+    """Wait until one of the hosts begins the job, and say which."""
+    wait_until(lambda: any(site.has_run(host, job_id) for host in hosts), deadline_s=30, what=f"job {job_id} begins")
+    return next(host for host in hosts if site.has_run(host, job_id))
 
 
 def _calls(provider: httpx.Client, job_id: int) -> Counter[str]:

@@ -6,6 +6,7 @@ twenty jobs on two hosts of four places: three rounds, and each job is done once
 
 import argparse
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 from benchmarks.figures import Figure, at_most, exactly
 from benchmarks.load import Accepted, client_of, send_tickets
@@ -49,16 +50,11 @@ async def measure(_asked: argparse.Namespace) -> list[Figure]:
 
 
 async def _send(count: int, *, hosts: int) -> tuple[Sequence[Accepted], list[Job], list[Run]]:
-    with open_site(**WEATHER) as site, site.make_host("first", settings=FOUR_PLACES) as first:
-        others = [site.make_host(f"other-{number}", settings=FOUR_PLACES) for number in range(1, hosts)]
-        try:
-            for host in others:
-                host.start()
-            async with client_of(first) as client:
-                accepted = await send_tickets(client, count, AT_ONCE)
-            job_ids = [ticket.job_id for ticket in accepted]
-            wait_until_finished(site.database_url, job_ids, within_s=60)
-        finally:
-            for host in others:
-                host.stop()
+    names = ("first", "second")[:hosts]
+    with open_site(**WEATHER) as site, ExitStack() as running:
+        first, *_ = [running.enter_context(site.make_host(name, settings=FOUR_PLACES)) for name in names]
+        async with client_of(first) as client:
+            accepted = await send_tickets(client, count, AT_ONCE)
+        job_ids = [ticket.job_id for ticket in accepted]
+        wait_until_finished(site.database_url, job_ids, within_s=60)
         return accepted, read_jobs(site.database_url, job_ids), read_runs(site.database_url, job_ids)

@@ -15,3 +15,4 @@ CREATE TABLE outbox (
 );
 CREATE INDEX outbox_due ON outbox (queue, purpose, coalesce(endpoint, ''), due_at, job_id);
 CREATE INDEX outbox_by_job ON outbox (job_id);
+CREATE INDEX outbox_claimed ON outbox (claimed_until) WHERE claimed_until IS NOT NULL;

@@ -28,6 +28,7 @@ Connection = psycopg.AsyncConnection[Row]
 
 CONNECT_TIMEOUT_S = 2
 POOL_TIMEOUT_S = 2.0
+LONGEST_S = 20.0  # a little over the role's statement_timeout
 RECONNECT_TIMEOUT_S = 5.0
 POOL_IDLE_S = 120.0
 
@@ -43,7 +44,7 @@ async def translated() -> AsyncIterator[None]:
             yield
     except (PoolTimeout, PoolClosed, TooManyRequests, TimeoutError, psycopg.InterfaceError) as exc:
         raise DatabaseUnavailable from exc
-    except psycopg.OperationalError as exc:
+    except (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction) as exc:  # read-only: a failover
         raise DatabaseUnavailable from exc
 
 
@@ -60,6 +61,9 @@ class Database:
                 "row_factory": dict_row,
                 "connect_timeout": CONNECT_TIMEOUT_S,
                 "application_name": "larkfield",
+                "keepalives_idle": 5,  # seconds
+                "keepalives_interval": 2,
+                "keepalives_count": 3,
                 "tcp_user_timeout": 5000,  # milliseconds until a network that swallows packets counts as cut
             },
             min_size=1,
@@ -128,15 +132,13 @@ class Database:
 
 
 async def bounded(work: Coroutine[Any, Any, T]) -> T:
-    """`work`, given up at this request's deadline, if it has one.
+    """`work`, given up at this request's deadline, or after a time that no statement of ours takes.
 
     What is given up is not waited for: a driver that is told to stop asks the server first, and a server that hangs
     does not answer.
     """
-    ends = deadline.get()
-    if ends is None:
-        return await work
     loop = asyncio.get_running_loop()
+    ends = deadline.get() or loop.time() + LONGEST_S
     task = loop.create_task(work)
     try:
         await asyncio.wait({task}, timeout=max(0.0, ends - loop.time()))

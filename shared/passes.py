@@ -69,11 +69,13 @@ class Kicks:
     """Both passes of the app, to be kicked as one."""
 
     def __init__(self, relay: Relay, sweep: Sweep) -> None:
+        self._hurry = relay.hurry
         self.relay = Kick(lambda: relay.run_pass(stay_s=RELAY_STAY_S), limit_s=RELAY_LIMIT_S)
         self.sweep = Kick(sweep.run_pass, limit_s=sweep.longest_s)
 
     def __call__(self) -> None:
         """There is work: relay now."""
+        self._hurry()
         self.relay()
         self.sweep(every_s=LOOK_EVERY_S)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from shared.db import Database
@@ -28,7 +29,7 @@ REFUSED_BASE_S = 2.0
 REFUSED_CAP_S = 60.0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Relay:
     """What a pass works with.
 
@@ -42,6 +43,12 @@ class Relay:
     names: Mapping[str, str]
     share_limits: Mapping[str, int]
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # one connection for all passes of a process
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def hurry(self) -> None:
+        """Something is due now: wake every pass that waits for what becomes due later."""
+        told, self.news = self.news, asyncio.Event()
+        told.set()
 
     async def run_pass(self, *, stay_s: float) -> None:
         """Put everything that is due, and what becomes due within `stay_s` seconds. Two passes at once are harmless."""
@@ -54,9 +61,10 @@ class Relay:
     async def _serve(self, queue: str, purpose: Purpose, ends: float) -> None:
         try:
             while True:
+                news = self.news
                 if letters := await self._take(queue, purpose):
                     await self._put_all(queue, purpose, letters)
-                elif not await self._wait_for_more(queue, purpose, ends):
+                elif not await self._wait_for_more(queue, purpose, ends, news):
                     return
         except QueueUnavailable as exc:
             # Nobody is charged: the rows are free again in 10 s at the latest, and the next pass tries.
@@ -71,7 +79,7 @@ class Relay:
                 return await outbox.take_work(self.db, queue, self.lane, share_limit=limit, limit=BATCH)
             return await outbox.take_poison(self.db, queue, limit=BATCH)
 
-    async def _wait_for_more(self, queue: str, purpose: Purpose, ends: float) -> bool:
+    async def _wait_for_more(self, queue: str, purpose: Purpose, ends: float, news: asyncio.Event) -> bool:
         left_s = ends - time.monotonic()
         if left_s <= 0:
             return False
@@ -80,7 +88,8 @@ class Relay:
             wait_s = HELD_LOOK_S if is_held else await outbox.next_due_s(self.db, queue, purpose, within_s=left_s)
         if wait_s is None or wait_s > left_s:
             return False
-        await asyncio.sleep(wait_s + 0.005)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(news.wait(), wait_s + 0.005)
         return True
 
     async def _put_all(self, queue: str, purpose: Purpose, letters: list[Letter]) -> None:

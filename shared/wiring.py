@@ -22,6 +22,7 @@ from shared.provider.breaker import Breaker
 from shared.provider.client import Endpoint, Provider
 from shared.provider.gate import Gate
 from shared.provider.lane import Lane, Limits
+from shared.queues import outbox
 from shared.queues.poison import Poison
 from shared.queues.storage import Queues
 from shared.relay import Relay
@@ -36,7 +37,6 @@ from shared.webhooks.sender import Sender
 from shared.webhooks.signature import Signer
 from shared.worker import Policy, Worker
 
-NO_LIMIT = 1_000_000
 WEBHOOKS_PER_HOST = 2
 TIMER_STAY_S = 4.0  # a pass that stays lets coarse timers keep up with a backlog
 
@@ -84,7 +84,7 @@ async def build(
         "reports": settings.report_queue,
         "webhooks": settings.webhook_queue,
     }
-    share_limits = {"tickets": NO_LIMIT, "reports": settings.reports_max_running, "webhooks": WEBHOOKS_PER_HOST}
+    share_limits = {"tickets": outbox.NO_LIMIT, "reports": settings.reports_max_running, "webhooks": WEBHOOKS_PER_HOST}
     backoff = Backoff(settings.retry_base_seconds, settings.retry_cap_seconds)
     relay = Relay(db, queues, lane, names, share_limits)
     sweep = Sweep(db, queues, Poison(db, queues, names), names, settings.job_lease_seconds, backoff)
@@ -148,7 +148,7 @@ def _gate(settings: Settings, db: Database, http: httpx.AsyncClient, lane: Lane)
         embedding_model=settings.provider_embedding_model,
         timeout_s=settings.provider_timeout,
     )
-    threshold = min(breaker.THRESHOLD, settings.job_max_attempts)
+    threshold = breaker.threshold(settings.job_max_attempts)
     lease_s = settings.provider_timeout + 5
     breakers = {endpoint: Breaker(db, endpoint, lease_s, threshold) for endpoint in get_args(Endpoint)}
     return Gate(provider, lane, breakers, settings.retry_base_seconds, settings.retry_cap_seconds)

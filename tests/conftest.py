@@ -36,7 +36,7 @@ ALTER TABLE jobs ALTER COLUMN job_id RESTART;
 ALTER TABLE tickets ALTER COLUMN ticket_id RESTART;
 ALTER TABLE outbox ALTER COLUMN outbox_id RESTART;
 UPDATE provider_lane SET calls = 'infinity', tokens = 'infinity', mean_tokens = 0, paused_until = NULL,
-    refusals = 0;
+    refusals = 0, since_report = 0;
 UPDATE provider_breakers SET is_open = false, failures = 0, trials = 0, opened_at = '-infinity', retry_at = NULL,
     reason = NULL, trial_id = NULL, trial_until = NULL, last_success_at = clock_timestamp(), out_until = '{}';
 INSERT INTO customers (customer_id, name, workspace_id)

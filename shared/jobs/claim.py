@@ -156,7 +156,7 @@ async def present(db: Database, job_id: int) -> Present | None:
     return await db.fetch_one(PRESENT, {"job_id": job_id}, Present)
 
 
-async def start_step(db: Database, claim: Claim, name: str, position: int, detail: str | None) -> None:
+async def start_step(db: Database, claim: Claim, name: str, position: int, detail: str | None = None) -> None:
     """Note that a step has begun; of use to people only, so a job that was lost meanwhile is no concern here."""
     await db.execute(START_STEP, claim.fence | {"name": name, "position": position, "detail": detail})
 

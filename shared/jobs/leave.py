@@ -93,7 +93,6 @@ _BACK_OR_CANCELLED: LiteralString = """
     state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
     finished_at = CASE WHEN cancel_requested THEN clock_timestamp() END,
     delivery = delivery + 1,
-    run_after = clock_timestamp() + %(wait_s)s * interval '1 second',
 """
 
 RETRY_LATER: LiteralString = (
@@ -101,7 +100,7 @@ RETRY_LATER: LiteralString = (
 WITH gone AS (
     UPDATE jobs SET """
     + _BACK_OR_CANCELLED
-    + "last_error = "
+    + "run_after = clock_timestamp() + %(wait_s)s * interval '1 second', last_error = "
     + _ERROR
     + ","
     + _LEAVE
@@ -109,12 +108,16 @@ WITH gone AS (
     + _ANSWER
 )
 
+# Without a wait it keeps its place in line: lane and breakers hold it back as long as they must, and none that came
+# later passes a job that has begun.
 GIVE_BACK: LiteralString = (
     """
 WITH gone AS (
     UPDATE jobs SET attempts = attempts - 1,"""
     + _BACK_OR_CANCELLED
-    + "last_error = coalesce("
+    + """run_after = CASE WHEN %(wait_s)s > 0 THEN clock_timestamp() + %(wait_s)s * interval '1 second'
+                ELSE run_after END,
+    last_error = coalesce("""
     + _ERROR
     + ", last_error),"
     + _LEAVE
@@ -203,7 +206,10 @@ async def give_back(
     waited_s: float,
     error: JobError | None = None,
 ) -> Left | None:
-    """running → queued in `wait_s` seconds without losing the attempt: the job is not to blame."""
+    """running → queued without losing the attempt: the job is not to blame.
+
+    In `wait_s` seconds, or with 0 at its old place in line.
+    """
     return await db.fetch_one(GIVE_BACK, _params(claim, waited_s, error, wait_s=wait_s, outcome=reason), Left)
 
 

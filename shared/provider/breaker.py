@@ -35,7 +35,8 @@ WITH entered AS (
     + _OUT
     + """ || (clock_timestamp() + %(lease_s)s * interval '1 second') END
     WHERE endpoint = %(endpoint)s AND (
-        (is_open AND retry_at <= clock_timestamp() AND (trial_until IS NULL OR trial_until < clock_timestamp()))
+        (is_open AND retry_at <= clock_timestamp() AND (trial_until IS NULL OR trial_until < clock_timestamp())
+         AND NOT EXISTS (SELECT FROM provider_breakers WHERE is_open AND trial_until > clock_timestamp()))
         OR (NOT is_open AND """
     + _QUIET
     + " AND cardinality("
@@ -65,7 +66,18 @@ WHERE endpoint = %(endpoint)s
            AND (failures > 0 OR last_success_at < clock_timestamp() - interval '10 seconds')))
 """
 
-_OPENS: LiteralString = "(is_open OR %(at_once)s OR failures + 1 >= %(threshold)s)"
+# While the other endpoint is down, the first failure is enough: it is the same provider. A wrong set-up is its own.
+_OPENS: LiteralString = """(is_open OR %(at_once)s OR failures + 1 >= %(threshold)s OR EXISTS (
+    SELECT FROM provider_breakers AS other WHERE other.endpoint <> %(endpoint)s AND other.is_open
+    AND other.reason NOT LIKE 'provider_config:%%'))
+"""
+
+# A trial that met an outage speaks for both endpoints: the other one's trial is put off as long.
+POSTPONE: LiteralString = """
+UPDATE provider_breakers SET retry_at = greatest(retry_at, (
+    SELECT trial.retry_at FROM provider_breakers AS trial WHERE trial.endpoint = %(endpoint)s))
+WHERE endpoint <> %(endpoint)s AND is_open
+"""
 
 # A failure that does not open it makes room for one more call after a quiet minute, not for all that are still out.
 FAILED: LiteralString = (
@@ -146,6 +158,8 @@ class Breaker:
                 "config_cool_down_s": CONFIG_COOL_DOWN_S,
             },
         )
+        if entry.is_trial and not at_once:
+            await self.db.execute(POSTPONE, {"endpoint": self.endpoint})
         return bool(row and row["is_open"])
 
     def _result(self, call_id: UUID, entry: Entry) -> dict[str, Any]:

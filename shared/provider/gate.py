@@ -20,7 +20,7 @@ from shared.errors import (
 from shared.log import logger
 from shared.provider.breaker import Breaker, Entry
 from shared.provider.client import Chat, Endpoint, Provider, Reply
-from shared.provider.lane import PATIENCE_S, Lane
+from shared.provider.lane import FORECAST_S, PATIENCE_S, Lane
 
 log = logger("gate")
 
@@ -95,9 +95,9 @@ class Gate:
             permit = await caller.patiently(lambda: self.lane.take(cost, yields=caller.yields))
             if permit.is_granted:
                 return
-            if permit.wait_s > patience.left_s:
+            if permit.wait_s > FORECAST_S or patience.left_s <= 0:  # what is nearer the relay would only announce again
                 raise LaneBusy("The provider's quota is used up for now.", retry_after_s=permit.wait_s)
-            await caller.pause(max(SHORTEST_WAIT_S, permit.wait_s))
+            await caller.pause(min(patience.left_s, max(SHORTEST_WAIT_S, permit.wait_s)) + 0.001)
 
     async def _refused(self, caller: Caller, refusal: Throttled, patience: Patience) -> None:
         """A 429 pauses the lane for everybody; a short pause is waited for here, a long one elsewhere."""

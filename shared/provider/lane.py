@@ -50,11 +50,19 @@ FORECAST: LiteralString = (
     "SELECT calls + calls_per_s * greatest(0, %(forecast_s)s - paused_s) AS calls FROM (" + LEVEL + ") AS level"
 )
 
-# While a due ticket waits for the lane, others get one permit in four: tickets come first, reports never starve.
-_MUST_YIELD: LiteralString = """
-%(yields)s AND since_report < 3 AND EXISTS (
-    SELECT FROM outbox WHERE queue = 'tickets' AND purpose = 'work' AND due_at <= clock_timestamp())
+# While a due ticket waits for the lane, others get one permit in four: tickets come first, reports never starve. Where
+# there is plenty, or nobody takes it, no ticket waits for the lane.
+_MUST_YIELD: LiteralString = (
+    """
+%(yields)s AND since_report < 3 AND ("""
+    + CALLS_NOW
+    + "< least(4, %(burst)s) OR"
+    + TOKENS_NOW
+    + """< least(4 * %(cost)s, %(token_burst)s)) AND EXISTS (
+    SELECT FROM outbox WHERE queue = 'tickets' AND purpose = 'work' AND coalesce(endpoint, '') = 'chat'
+    AND due_at <= statement_timestamp())
 """
+)
 
 TAKE: LiteralString = (
     """
@@ -63,7 +71,7 @@ WITH permit AS (
     + CALLS_NOW
     + "- 1, tokens ="
     + TOKENS_NOW
-    + """- %(cost)s, since_report = CASE WHEN %(yields)s THEN 0 ELSE since_report + 1 END, 
+    + """- %(cost)s, since_report = CASE WHEN %(yields)s THEN 0 ELSE since_report + 1 END,
         mean_tokens = CASE mean_tokens WHEN 0 THEN %(cost)s ELSE 0.9 * mean_tokens + 0.1 * %(cost)s END,
         at = greatest(at, clock_timestamp())
     WHERE name = 'chat' AND (paused_until IS NULL OR paused_until <= clock_timestamp())

@@ -17,28 +17,36 @@ from shared.provider.lane import FORECAST, Lane
 
 Purpose = Literal["work", "poison"]
 
+NO_LIMIT = 1_000_000
+
 # Whose outstanding calls count before a queue's jobs are announced: tickets come first.
 COUNTED = {"tickets": ["tickets"], "reports": ["tickets", "reports"], "webhooks": ["webhooks"]}
 
-# Calls of jobs that are announced, running, or just being announced: what the quota is already promised to.
-# A long job counts for as many as it can make at once.
-OUTSTANDING: LiteralString = """
-SELECT coalesce(sum(least(chat_calls_left, 4)), 0) FROM jobs
-WHERE queue = ANY(%(counted)s) AND (state = 'running' OR (state = 'queued' AND (announced_at IS NOT NULL
-    OR job_id IN (SELECT job_id FROM outbox WHERE claimed_until > clock_timestamp() AND purpose = 'work'))))
+# Jobs that are running, announced, or just being announced: what quota, trials and shares are already promised to.
+_PROMISED: LiteralString = """
+    SELECT queue, endpoint, share, chat_calls_left FROM jobs WHERE state = 'running'
+    UNION ALL
+    SELECT queue, endpoint, share, chat_calls_left FROM jobs WHERE state = 'queued' AND announced_at IS NOT NULL
+    UNION ALL
+    SELECT queue, endpoint, share, chat_calls_left FROM jobs WHERE state = 'queued' AND announced_at IS NULL
+        AND job_id IN (SELECT job_id FROM outbox WHERE claimed_until > statement_timestamp() AND purpose = 'work')
+"""
+
+# A long job counts for as many calls as it can make at once.
+_OUTSTANDING: LiteralString = """
+    SELECT coalesce(sum(least(chat_calls_left, 4)), 0) AS calls FROM promised WHERE queue = ANY(%(counted)s)
 """
 
 # How many jobs whose next step needs an endpoint may be announced: none while its breaker is open, one when it may
 # make its trial, else any number.
-ENDPOINT_ROOM: LiteralString = """
-SELECT endpoint, CASE WHEN NOT is_open THEN 1000000
-    WHEN retry_at > clock_timestamp() OR trial_until > clock_timestamp() OR EXISTS (
-        SELECT FROM jobs WHERE jobs.endpoint = provider_breakers.endpoint
-        AND (state = 'running' OR announced_at IS NOT NULL)) THEN 0
-    ELSE 1 END AS jobs FROM provider_breakers
+_ENDPOINT_ROOM: LiteralString = """
+    SELECT endpoint, CASE WHEN NOT is_open THEN 1000000
+        WHEN retry_at > clock_timestamp() OR trial_until > clock_timestamp()
+            OR endpoint IN (SELECT endpoint FROM promised) THEN 0
+        ELSE 1 END AS jobs FROM provider_breakers
 """
 
-# Due rows, and for each what stands before it: the calls, and the jobs that need the same endpoint.
+# Due rows, and for each what stands before it: the calls, and the jobs that need the same endpoint or share.
 _ADMITTED: LiteralString = (
     """
 ), ranked AS (
@@ -50,36 +58,38 @@ _ADMITTED: LiteralString = (
 ), lane AS ("""
     + FORECAST
     + "), outstanding AS ("
-    + OUTSTANDING
+    + _OUTSTANDING
+    + "), room AS ("
+    + _ENDPOINT_ROOM
     + """), admitted AS (
-    SELECT ranked.outbox_id FROM ranked LEFT JOIN ("""
-    + ENDPOINT_ROOM
-    + """) AS room ON room.endpoint = ranked.endpoint
+    SELECT ranked.outbox_id FROM ranked LEFT JOIN room ON room.endpoint = ranked.endpoint
     WHERE same_endpoint <= coalesce(room.jobs, 1000000)
       AND (share IS NULL OR same_share <= %(share_limit)s)
       AND (chat_calls_left = 0 OR calls_before + (TABLE outstanding) < (SELECT calls FROM lane)
            OR (share IS NOT NULL AND same_share = 1))  -- one of those who yield is always let in
+    ORDER BY ranked.due_at, ranked.job_id LIMIT %(limit)s
 )
 """
 )
 
-# The first rows for each endpoint, so that those which its breaker or the lane holds back hide no others.
-_FREE: LiteralString = """
-WITH busy AS (
-    SELECT share, count(*) AS jobs FROM jobs
-    WHERE share IS NOT NULL AND (state = 'running' OR (state = 'queued' AND (announced_at IS NOT NULL OR job_id IN (
-        SELECT job_id FROM outbox WHERE claimed_until > clock_timestamp() AND purpose = 'work'))))
-    GROUP BY share
+# The first rows for each endpoint, so that those which its breaker or the lane holds back hide no others; and none of
+# a share that is used up. The statement's time and not the clock's, so that an index can be asked.
+_FREE: LiteralString = (
+    "WITH promised AS ("
+    + _PROMISED
+    + """), busy AS (
+    SELECT share, count(*) AS jobs FROM promised WHERE share IS NOT NULL GROUP BY share
 ), due AS (
     SELECT row.* FROM (VALUES ('chat'), ('embeddings'), ('')) AS next (endpoint), LATERAL (
         SELECT outbox_id, outbox.job_id, outbox.delivery, due_at, share FROM outbox JOIN jobs USING (job_id)
-        WHERE outbox.queue = %(queue)s AND purpose = %(purpose)s AND due_at <= clock_timestamp()
+        WHERE outbox.queue = %(queue)s AND purpose = %(purpose)s AND due_at <= statement_timestamp()
           AND coalesce(outbox.endpoint, '') = next.endpoint
           AND (claimed_until IS NULL OR claimed_until < clock_timestamp())
           AND (share IS NULL OR %(purpose)s = 'poison'
                OR share NOT IN (SELECT busy.share FROM busy WHERE busy.jobs >= %(share_limit)s))
         ORDER BY due_at, outbox.job_id LIMIT %(limit)s
 """
+)
 
 _FITTING: LiteralString = """
     ) AS row
@@ -110,8 +120,12 @@ ONE_FORECASTER: LiteralString = "SELECT pg_advisory_xact_lock(hashtext('larkfiel
 
 _LOCKED: LiteralString = "FOR UPDATE OF outbox SKIP LOCKED"
 
+_ALL_ADMITTED: LiteralString = """
+), admitted AS (SELECT outbox_id FROM fitting ORDER BY due_at, job_id LIMIT %(limit)s)
+"""
+
 TAKE_WORK: LiteralString = _FREE + _LOCKED + _FITTING + _ADMITTED + _CLAIM
-TAKE_POISON: LiteralString = _FREE + _LOCKED + _FITTING + "), admitted AS (SELECT outbox_id FROM fitting)" + _CLAIM
+TAKE_POISON: LiteralString = _FREE + _LOCKED + _FITTING + _ALL_ADMITTED + _CLAIM
 
 # What could be on its queue by now: all that the lane would let through, and what a pass has taken and not finished.
 PENDING: LiteralString = (
@@ -122,12 +136,12 @@ PENDING: LiteralString = (
 SELECT count(*) AS letters, coalesce(extract(epoch FROM clock_timestamp() - min(due_at)), 0)::float8 AS oldest_s
 FROM outbox WHERE outbox_id IN (SELECT outbox_id FROM admitted)
    OR (queue = %(queue)s AND claimed_until IS NOT NULL)
-   OR (queue = %(queue)s AND purpose = 'poison' AND due_at <= clock_timestamp())
+   OR (queue = %(queue)s AND purpose = 'poison' AND due_at <= statement_timestamp())
 """
 )
 
 HELD: LiteralString = """
-SELECT EXISTS (SELECT FROM outbox WHERE queue = %(queue)s AND purpose = 'work' AND due_at <= clock_timestamp()
+SELECT EXISTS (SELECT FROM outbox WHERE queue = %(queue)s AND purpose = 'work' AND due_at <= statement_timestamp()
                AND claimed_until IS NULL) AS is_held
 """
 
@@ -166,7 +180,7 @@ RETURNING jobs.job_id
 NEXT_DUE: LiteralString = """
 SELECT extract(epoch FROM min(greatest(due_at, coalesce(claimed_until, due_at))) - clock_timestamp())::float8 AS wait_s
 FROM outbox WHERE queue = %(queue)s AND purpose = %(purpose)s
-  AND due_at < clock_timestamp() + %(within_s)s * interval '1 second'
+  AND due_at < statement_timestamp() + %(within_s)s * interval '1 second'
 """
 
 
@@ -206,7 +220,7 @@ def _params(queue: str, lane: Lane, *, share_limit: int, limit: int) -> dict[str
     }
 
 
-async def take_work(db: Database, queue: str, lane: Lane, *, share_limit: int, limit: int) -> list[Letter]:
+async def take_work(db: Database, queue: str, lane: Lane, *, limit: int, share_limit: int = NO_LIMIT) -> list[Letter]:
     """Take up to `limit` due announcements for 10 s, in order, as many as the provider can serve soon.
 
     At most `share_limit` jobs of the same share are under way. Rows that are out of date are deleted. Tickets count
@@ -223,7 +237,7 @@ async def take_work(db: Database, queue: str, lane: Lane, *, share_limit: int, l
     return await db.run(work, in_transaction=True)
 
 
-async def pending(db: Database, queue: str, lane: Lane, *, share_limit: int) -> Pending:
+async def pending(db: Database, queue: str, lane: Lane, *, share_limit: int = NO_LIMIT) -> Pending:
     """What waits for a pass, not counting what the lane holds back (exact to 1,000)."""
     found = await db.fetch_one(PENDING, _params(queue, lane, share_limit=share_limit, limit=1000), Pending)
     if found is None:

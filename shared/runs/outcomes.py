@@ -54,7 +54,10 @@ class Retried:
 
 @dataclass(frozen=True)
 class GivenBack:
-    """Later, without losing the attempt: the job is not to blame. `wait_s` None = the back-off decides."""
+    """Later, without losing the attempt: the job is not to blame.
+
+    `wait_s` 0 = when lane and breakers let it, at its old place in line; None = the back-off decides.
+    """
 
     reason: states.GivenBack
     wait_s: float | None = 0.0
@@ -107,13 +110,13 @@ def _provider(error: ProviderError) -> Outcome:
     why = JobError(error.code, error.message)
     match error:
         case LaneBusy():
-            return GivenBack("quota", error.retry_after_s)
+            return GivenBack("quota")
         case Throttled():
             return GivenBack("quota", error.retry_after_s, why)
         case Misconfigured():
             return GivenBack("breaker", MISCONFIGURED_WAIT_S, why)
         case BreakerOpen():
-            return GivenBack("breaker", error.retry_after_s)
+            return GivenBack("breaker")
         case Final():
             return Failed(why)
         case _:

@@ -224,4 +224,6 @@ class Heart:
                     await self.beat()
             except DatabaseUnavailable:
                 log.warning("heartbeat: the database is away; %d runs hold on", len(self._runs))
+            except Exception:  # a heart that stops would end every run of the process
+                log.exception("heartbeat: unexpected error")
             self._after_beat()

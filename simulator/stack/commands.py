@@ -84,7 +84,8 @@ def _test(arguments: list[str]) -> int:
 
 
 def _replay(arguments: list[str]) -> int:
-    return _test(["tests/replay", *arguments])
+    _set_up([])
+    hand_over([sys.executable, "-m", "tests.replay", *arguments])
 
 
 def _chaos(arguments: list[str]) -> int:

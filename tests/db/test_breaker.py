@@ -34,9 +34,9 @@ class Call:
         assert self.entry is not None
         await self.breaker.succeeded(self.call_id, self.entry)
 
-    async def fail(self, *, at_once: bool = False) -> bool:
+    async def fail(self, *, at_once: bool = False, why: str = WHY) -> bool:
         assert self.entry is not None
-        return await self.breaker.failed(self.call_id, self.entry, WHY, at_once=at_once)
+        return await self.breaker.failed(self.call_id, self.entry, why, at_once=at_once)
 
 
 @pytest.fixture
@@ -117,10 +117,44 @@ async def test_failures_when_older_calls_succeed_meanwhile_then_those_speak_of_b
     assert [await fail_once(chat), await fail_once(chat)] == [False, True]
 
 
-async def test_failures_when_of_one_endpoint_then_the_other_stays_closed(db: Database, chat: Breaker) -> None:
+async def test_failures_when_of_one_endpoint_then_the_other_stays_closed_but_believes_its_first_failure(
+    db: Database, chat: Breaker
+) -> None:
+    embeddings = replace(chat, endpoint="embeddings")
     await opened(db, chat)
     assert await state(db, "embeddings") == "closed"
-    assert await Call(replace(chat, endpoint="embeddings")).begin()
+    await (await begun(embeddings)).succeed()
+    assert await fail_once(embeddings)
+
+
+async def test_set_up_when_wrong_for_one_endpoint_then_the_other_goes_by_its_own_failures(
+    db: Database, chat: Breaker
+) -> None:
+    embeddings = replace(chat, endpoint="embeddings")
+    await (await begun(embeddings)).fail(at_once=True, why="provider_config: it does not know this model")
+    assert [await fail_once(chat) for _ in range(3)] == [False, False, True]
+    chat_again_at = (await row_of(db))["retry_at"]
+    await db.execute("UPDATE provider_breakers SET retry_at = now() WHERE endpoint = 'embeddings'")
+    await (await begun(embeddings)).fail(at_once=True, why="provider_config: it does not know this model")
+    assert (await row_of(db))["retry_at"] == chat_again_at
+
+
+async def test_trial_when_both_are_open_then_one_at_a_time_and_its_failure_puts_off_the_other(
+    db: Database, chat: Breaker
+) -> None:
+    embeddings = replace(chat, endpoint="embeddings")
+    await opened(db, chat)
+    await fail_once(embeddings)
+    await let_pass(db, 60)
+    trial = await begun(chat)
+    assert not await Call(embeddings).begin()
+    await trial.fail()
+    assert not await Call(embeddings).begin()
+    assert await state(db, "embeddings") == "open"
+    await let_pass(db, 60)
+    await (await begun(chat)).succeed()
+    await (await begun(embeddings)).succeed()
+    assert await state(db, "embeddings") == "closed"
 
 
 @pytest.mark.parametrize(("attempts", "threshold"), [(1, 1), (2, 1), (3, 2), (4, 3), (5, 3), (100, 3)])

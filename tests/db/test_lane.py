@@ -11,6 +11,7 @@ import pytest
 from shared.db import Database
 from shared.provider.hints import Remaining
 from shared.provider.lane import UNLIMITED, Lane, Limits
+from tests.db.arrows import reach
 from tests.stage import transaction, until
 
 TEN_A_SECOND = Limits.per_minute(calls=600, burst=20, tokens=0)
@@ -217,3 +218,35 @@ async def test_level_when_both_are_limited_then_the_scarcer_one_tells(db: Databa
     assert level.calls_per_s == pytest.approx(1 / 6)
     free = await lane_of(db, replace(lane.limits, token_burst=UNLIMITED, tokens_per_s=UNLIMITED)).level()
     assert free.calls_per_s == 1
+
+
+async def a_ticket_waits(db: Database, endpoint: str) -> None:
+    await reach(db, "queued")
+    await db.execute("UPDATE outbox SET endpoint = %(endpoint)s", {"endpoint": endpoint})
+
+
+async def is_granted(lane: Lane, *, yields: bool = False) -> bool:
+    return (await lane.take(1, yields=yields)).is_granted
+
+
+async def test_permits_when_a_ticket_waits_for_the_lane_then_a_report_gets_one_in_four(db: Database) -> None:
+    lane = lane_of(db, replace(ONE_A_MINUTE, burst=12))
+    await a_ticket_waits(db, "chat")
+    await db.execute("UPDATE provider_lane SET calls = 3.5, at = clock_timestamp()")
+    assert not await is_granted(lane, yields=True)
+    assert [await is_granted(lane) for _ in range(3)] == [True] * 3
+    await db.execute("UPDATE provider_lane SET calls = 3.5, at = clock_timestamp()")
+    assert [await is_granted(lane, yields=True) for _ in range(2)] == [True, False]
+
+
+@pytest.mark.parametrize("endpoint", ["chat", "embeddings"])
+async def test_permits_when_no_ticket_takes_them_then_a_report_is_not_held_up_for_ever(
+    db: Database, endpoint: str
+) -> None:
+    lane = lane_of(db, replace(ONE_A_MINUTE, burst=12))
+    await a_ticket_waits(db, endpoint)
+    await db.execute("UPDATE provider_lane SET calls = 12, at = clock_timestamp()")
+    granted = [await is_granted(lane, yields=True) for _ in range(12)]
+    assert granted.count(True) == (9 if endpoint == "chat" else 12), "down to what tickets may want"
+    await let_pass(db, 60)
+    assert await is_granted(lane, yields=True)
