@@ -238,12 +238,13 @@ var secrets = [
   { name: 'webhook-secret-previous', exists: !empty(webhookSecretPrevious) }
 ]
 var hasSecrets = !empty(providerApiKey) || !empty(webhookSecret) || !empty(webhookSecretPrevious)
-var reference = '@Microsoft.KeyVault(SecretUri=${vaultUri}secrets/{0})'
 // The app takes an empty setting as one that is not set.
 var secretSettings = {
-  PROVIDER_API_KEY: empty(providerApiKey) ? '' : format(reference, 'provider-api-key')
-  WEBHOOK_SECRET: empty(webhookSecret) ? '' : format(reference, 'webhook-secret')
-  WEBHOOK_SECRET_PREVIOUS: empty(webhookSecretPrevious) ? '' : format(reference, 'webhook-secret-previous')
+  PROVIDER_API_KEY: empty(providerApiKey) ? '' : '@Microsoft.KeyVault(SecretUri=${vaultUri}secrets/provider-api-key)'
+  WEBHOOK_SECRET: empty(webhookSecret) ? '' : '@Microsoft.KeyVault(SecretUri=${vaultUri}secrets/webhook-secret)'
+  WEBHOOK_SECRET_PREVIOUS: empty(webhookSecretPrevious)
+    ? ''
+    : '@Microsoft.KeyVault(SecretUri=${vaultUri}secrets/webhook-secret-previous)'
 }
 var clientId = identity.outputs.clientId
 var identitySettings = {

@@ -1,5 +1,6 @@
 """The Bicep compiler on the templates in infra/, where a machine has one: on PATH, or named by BICEP."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -48,6 +49,7 @@ def renew_snapshots() -> None:
     for example in sorted(EXAMPLES.glob("*.bicepparam")):
         if not _run(bicep, "snapshot", str(example.relative_to(ROOT)), "--mode", "overwrite", *NOWHERE):
             raise StackError(f"{example.name} cannot be evaluated")
+        _sort_outputs(example.with_suffix(".snapshot.json"))
 
 
 def _checks(bicep: str) -> Iterator[tuple[str, bool]]:
@@ -84,6 +86,13 @@ def _is_formatted(bicep: str) -> bool:
     for path in changed:
         print(f"not as `bicep format` writes it: {path.relative_to(ROOT)}", file=sys.stderr)
     return not changed
+
+
+def _sort_outputs(snapshot: Path) -> None:
+    """Bring the outputs into one order: the compiler writes them in another one each time."""
+    content = json.loads(_text(snapshot))
+    content["outputs"] = dict(sorted(content["outputs"].items()))
+    snapshot.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
 
 
 def _text(path: Path) -> str:
