@@ -14,6 +14,8 @@ from typing import cast
 
 console = logging.getLogger("Host.Function.Console")
 
+#: The host's own setting for another Python than its own (genuine: of the language worker).
+PYTHON_SETTING = "languageWorkers__python__defaultExecutablePath"
 STAND_IN = str(Path(__file__).resolve().parents[2])
 KEPT_COMPLAINTS = 3
 ERROR_WORDS = ("error", "fail", "severe", "unhandled exception")
@@ -43,7 +45,7 @@ class WorkerChild(asyncio.SubprocessProtocol):
         """Start it; it is to connect to `port` of this machine and say `token`."""
         transport, child = await asyncio.get_running_loop().subprocess_exec(
             cls,
-            sys.executable,
+            launch.environment.get(PYTHON_SETTING) or sys.executable,
             "-u",  # what the app prints is shown at once, and not lost when it ends the process
             "-m",
             "simulator.host.worker",

@@ -1,0 +1,54 @@
+"""The package is what the app needs, and runs with nothing installed but what requirements.txt asks for."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import httpx
+import pytest
+
+from benchmarks.site import Site, make_database, make_provider
+from simulator.stack.azurite import Azurite
+from simulator.stack.postgres import Postgres
+from simulator.stack.ticket_walk import walk_ticket
+from tests.infra.package import ROOT, bare_python, copy_package, ignored_names, package_files
+
+pytestmark = pytest.mark.timeout(300)  # the first to need the bare Python installs it
+
+PYTHON = "languageWorkers__python__defaultExecutablePath"
+LARGEST_BYTES = 1_000_000  # of code; what pip adds is built in Azure
+
+
+def test_package_has_the_app_and_nothing_else() -> None:
+    files = list(package_files())
+    assert {path.parts[0] for path in files} == {"function_app.py", "host.json", "requirements.txt", "shared"}
+    assert {path.suffix for path in files if path.parts[0] == "shared"} <= {".py", ".css", ".jinja"}
+    assert sum((ROOT / path).stat().st_size for path in files) < LARGEST_BYTES
+
+
+def test_funcignore_has_plain_names_only() -> None:
+    # Core Tools read nothing else, and azd reads a name like git: at any depth.
+    assert not [name for name in ignored_names() if set(name) & set("*?[]!/\\")]
+
+
+def test_package_when_run_with_its_own_requirements_alone_then_a_ticket_is_done(
+    postgres: Postgres, azurite: Azurite, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    package = tmp_path / "package"
+    copy_package(package)
+    python = bare_python()
+    with make_provider(tmp_path, {"rpm": 0, "tpm": 0, "latency_factor": 0}) as provider:
+        database_url = make_database(postgres.url, "package")
+        site = Site("package", database_url, azurite.connection_string, provider.url, tmp_path)
+        with (
+            site.make_host("host", "--script-root", str(package), settings={PYTHON: python}) as host,
+            httpx.Client(base_url=host.url, timeout=10) as client,
+        ):
+            assert walk_ticket(client), capsys.readouterr().out
+
+
+def test_bare_python_lacks_what_only_tests_and_simulator_have() -> None:
+    # Otherwise the test before would prove nothing.
+    asked = "import importlib.util, sys; sys.exit(importlib.util.find_spec('uvicorn') is not None)"
+    assert subprocess.run([bare_python(), "-c", asked], check=False).returncode == 0
