@@ -118,6 +118,9 @@ param webhookSecretPrevious string = ''
 @allowed(['Standard_B1ms', 'Standard_B2s', 'Standard_B2ms', 'Standard_D2ds_v5', 'Standard_D4ds_v5'])
 param databaseSku string = 'Standard_B1ms'
 
+@description('Name of the server, to go on with one that was restored from a backup; empty: this environment\'s own.')
+param databaseServerName string = ''
+
 @description('Major version of Postgres.')
 @allowed(['16', '17', '18'])
 param postgresVersion string = '17'
@@ -170,7 +173,7 @@ var allTags = union(tags, { 'azd-env-name': environmentName })
 var names = {
   identity: 'id-${environmentName}-${token}'
   storage: 'st${token}'
-  database: 'psql-${token}'
+  database: empty(databaseServerName) ? 'psql-${token}' : databaseServerName
   vault: 'kv-${token}'
   component: 'appi-${token}'
   functions: 'func-${token}'
@@ -375,7 +378,7 @@ module privateEndpoints 'modules/endpoint.bicep' = [
     scope: group
     name: 'endpoint-${endpoint.part}'
     params: {
-      name: 'pe-${endpoint.part}-${token}'
+      name: 'pe-${endpoint.name}-${endpoint.part}' // a restored server gets an endpoint of its own
       location: location
       tags: allTags
       subnetId: network!.outputs.endpointSubnetId
