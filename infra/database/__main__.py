@@ -50,17 +50,16 @@ def prepare(server: Server, deployment: Deployment, *, label: Label = label_role
 
 
 @contextmanager
-def reachable(deployment: Deployment, credential: TokenCredential) -> Iterator[None]:
+def reachable(deployment: Deployment, http: httpx.Client, azure_token: Callable[[], str]) -> Iterator[None]:
     """Let this machine reach the server; in private mode the network has to."""
     if deployment.is_private:
         yield
         return
-    with httpx.Client(timeout=30) as http:
-        address = os.environ.get("DEPLOYER_IP") or own_address(http)
-        with open_door(http, deployment.server_id, address, _token(credential, FOR_AZURE)):
-            print(f"firewall: {address} may connect for now")
-            yield
-        print(f"firewall: {address} may not connect any more")
+    address = os.environ.get("DEPLOYER_IP") or own_address(http)
+    with open_door(http, deployment.server_id, address, azure_token):
+        print(f"firewall: {address} may connect for now", flush=True)
+        yield
+    print(f"firewall: {address} may not connect any more", flush=True)
 
 
 def main() -> int:
@@ -70,7 +69,7 @@ def main() -> int:
             AzureDeveloperCliCredential(process_timeout=60), AzureCliCredential(process_timeout=60)
         )
         server = Server(deployment.host, 5432, deployment.admin, _token(credential, FOR_POSTGRES))
-        with reachable(deployment, credential):
+        with httpx.Client(timeout=30) as http, reachable(deployment, http, _token(credential, FOR_AZURE)):
             server.wait(deployment.database)
             prepare(server, deployment)
     except TROUBLE as error:

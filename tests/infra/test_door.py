@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import httpx
 import pytest
 
-from infra.database.door import Closed, open_door, own_address
+from infra.database.__main__ import main, reachable
+from infra.database.door import Closed, open_door
+from tests.infra.like_azure import deployment
 
 SERVER = "/subscriptions/s/resourceGroups/g/providers/Microsoft.DBforPostgreSQL/flexibleServers/p"
 
@@ -63,9 +67,29 @@ def test_door_when_azure_refuses_then_says_why() -> None:
         pytest.fail("the door is not open")
 
 
-def test_own_address_is_what_the_service_says() -> None:
+def test_reachable_when_public_then_through_the_door_for_this_machines_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DEPLOYER_IP", raising=False)
+    asked = []
+
     def answer(request: httpx.Request) -> httpx.Response:
+        asked.append((request.method, request.url.host, "203.0.113.7" in request.content.decode()))
         return httpx.Response(200, text="203.0.113.7\n")
 
-    with httpx.Client(transport=httpx.MockTransport(answer)) as http:
-        assert own_address(http) == "203.0.113.7"
+    public = replace(deployment(), is_private=False)
+    with httpx.Client(transport=httpx.MockTransport(answer)) as http, reachable(public, http, lambda: "a token"):
+        assert asked == [("GET", "api.ipify.org", False), ("PUT", "management.azure.com", True)]
+    assert asked[-1] == ("DELETE", "management.azure.com", False)
+
+
+def test_reachable_when_private_then_azure_is_not_asked() -> None:
+    azure = Azure()
+    with azure.client() as http, reachable(deployment(), http, lambda: "a token"):
+        assert not azure.asked
+
+
+def test_main_when_there_is_no_deployment_then_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("DATABASE_HOST", raising=False)
+    assert main() == 1
+    assert "DATABASE_HOST" in capsys.readouterr().err
