@@ -168,6 +168,7 @@ async def test_relay_then_it_reads_what_is_due_and_on_its_way(past: Past, is_hal
     looks: list[Callable[[], Awaitable[object]]] = [
         lambda: outbox.take_work(past.db, "tickets", lane, share_limit=2, limit=16),
         lambda: outbox.take_poison(past.db, "tickets", limit=16),
+        lambda: lane.take(10, yields=True),
         lambda: outbox.is_held(past.db, "tickets"),
         lambda: outbox.next_due_s(past.db, "tickets", "work", within_s=1.5),
     ]
