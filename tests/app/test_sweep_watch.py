@@ -211,7 +211,7 @@ async def test_job_when_its_last_worker_went_away_then_a_readable_dead_letter(ap
 async def test_job_when_lost_again_and_again_then_it_comes_back_later_and_later(app: App) -> None:
     app.sweep.watch = Always(0)
     waits: list[list[float]] = [[], [], []]
-    for _ in range(12):
+    for _ in range(8):
         row = await reach(app.db, "queued")
         for wait in waits:
             assert await send(app.db, "claim", await job_row(app.db, row["job_id"]))
