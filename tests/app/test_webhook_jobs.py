@@ -43,7 +43,9 @@ async def dead_letter(front: Front, app: App, mailroom: Mailroom) -> int:
     """A delivery that was given up, with its message on the poison queue; the delivery's job id."""
     job_id = await order(front, webhook_url=NOWHERE)
     await front.post(f"/v1/jobs/{job_id}/cancel")
-    await app.db.execute("UPDATE jobs SET created_at = now() - interval '25 hours' WHERE kind = 'webhook'")
+    await deliver(app, mailroom)
+    await app.db.execute("UPDATE job_runs SET started_at = now() - interval '25 hours'")
+    await app.db.execute("UPDATE outbox SET due_at = now()")
     await deliver(app, mailroom)
     await app.relay.run_pass(stay_s=0)
     [row] = await app.db.fetch_dicts("SELECT job_id FROM jobs WHERE kind = 'webhook' AND state = 'dead_letter'")
@@ -180,3 +182,12 @@ async def _poison_empties(app: App, mailroom: Mailroom) -> None:
         return not await mailroom.peek(f"{mailroom.webhooks}-poison")
 
     await until(is_empty, "the poison queue is clean", within_s=15)
+
+
+async def test_delivery_when_retried_long_after_then_it_has_another_day(
+    front: Front, app: App, mailroom: Mailroom
+) -> None:
+    told = await dead_letter(front, app, mailroom)
+    assert (await front.post(f"/v1/jobs/{told}/retry")).status == 200
+    await deliver(app, mailroom)
+    assert (await job_row(app.db, told))["state"] == "queued"
