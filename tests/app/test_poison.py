@@ -139,6 +139,7 @@ async def test_queue_when_everything_happened_to_it_at_once_then_in_step_after_t
     for text in (
         encoded(letters[copied]),
         encoded(letters[copied]),  # a copy by hand
+        encoded({"job_id": jobs[5], "delivery": letters[copied]["delivery"]}),  # and one far behind its original
         encoded({"job_id": living, "delivery": 1}),  # as the host makes it after five failures
         json.dumps(letters[moved_plain]),  # put on the work queue without a tick, which the host cannot read
         encoded("a stray"),
