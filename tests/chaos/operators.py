@@ -110,7 +110,7 @@ class Operators:
         for found, text in await self._take_poison(queue):
             message = Message(f"{queue}-poison", text)
             content = message.content or {}
-            if not isinstance(content.get("delivery"), int):
+            if message.job_id is None or not isinstance(content.get("delivery"), int):
                 continue
             deed = Deed("put_back", message.job_id, now(), delivery=content["delivery"])
             self.ledger.deeds.append(deed)
