@@ -188,6 +188,17 @@ async def test_cancel_when_it_comes_before_the_question_then_nobody_is_asked(
     assert (job["state"], job["approval"], job["artifacts"]) == ("cancelled", None, [])
 
 
+async def test_job_when_it_waits_for_a_person_then_pollers_are_told_to_take_their_time(
+    front: Front, app: App, mailroom: Mailroom
+) -> None:
+    job_id = await order(front, require_approval=True)
+    assert (await front.get(f"/v1/jobs/{job_id}")).headers["retry-after"] == "1"
+    await work(app, mailroom)
+    assert (await front.get(f"/v1/jobs/{job_id}")).headers["retry-after"] == "30"
+    await front.post(f"/v1/jobs/{job_id}/reject", {"decided_by": "sam"})
+    assert "retry-after" not in (await front.get(f"/v1/jobs/{job_id}")).headers
+
+
 async def test_approval_when_cancelled_then_no_decision_any_more(front: Front, app: App, mailroom: Mailroom) -> None:
     job_id = await order(front, require_approval=True)
     await work(app, mailroom)
