@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shared.api import views
-from shared.api.models import Decision, Discard, JobDetail, Redrive, Redriven
+from shared.api.asked import Decision, Discard, Redrive
+from shared.api.models import JobDetail, Redriven
 from shared.db import Database
 from shared.errors import Conflict, NotFound
 from shared.jobs import approvals, dead_letters, people, reading

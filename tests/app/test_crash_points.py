@@ -11,7 +11,7 @@ from typing import get_args
 import psycopg
 import pytest
 
-from shared.api.models import NewTicket
+from shared.api.asked import NewTicket
 from shared.db import Database
 from shared.errors import Unavailable
 from shared.intake import Asked

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from shared.api.models import Redrive
+from shared.api.asked import Redrive
 from shared.errors import QueueUnavailable
 from shared.queues.poison import Poison
 from shared.queues.storage import Held, Queues

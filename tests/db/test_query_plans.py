@@ -17,7 +17,7 @@ import pytest
 
 from migrations.__main__ import migrate
 from shared import cleaning, tickets
-from shared.api.models import NewTicket
+from shared.api.asked import NewTicket
 from shared.db import Database
 from shared.errors import QueueFull
 from shared.intake import Asked, Intake, Rules
