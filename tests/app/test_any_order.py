@@ -24,7 +24,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from shared.api.models import Decision, Discard, NewJob, NewTicket, Redrive
+from shared.api.asked import Decision, Discard, NewJob, NewTicket, Redrive
 from shared.errors import Conflict, KeyReused
 from shared.intake import Asked
 from shared.queues.messages import StoredCopy

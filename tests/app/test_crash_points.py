@@ -166,7 +166,6 @@ async def test_ticket_when_its_process_dies_at_any_point_then_goes_its_way_and_n
     unharmed, never = World(offline, is_provider_down), Switch()
     job_id = await go(way, unharmed, never)
     assert job_id is not None and await ended_well(unharmed, job_id)
-    print(never.passed)
     assert points | {"claim.start_step", "claim.save_step", "leave.succeed"} <= set(never.passed)
     runs = len(await runs_of(offline.db, job_id))
 
