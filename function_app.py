@@ -6,18 +6,18 @@ import azure.functions as func
 
 from shared import log, wiring
 from shared.api import openapi, requests
-from shared.api.models import (
+from shared.api.asked import (
     ArtifactQuery,
     CustomerBody,
     Decision,
     Discard,
     JobQuery,
-    Live,
     NewJob,
     NewTicket,
     Redrive,
     TicketQuery,
 )
+from shared.api.models import Live
 from shared.api.replies import accepted_reply, file_reply, json_reply, replies, reply
 from shared.errors import NotFound
 from shared.intake import Asked

@@ -6,10 +6,13 @@ import sys
 from collections.abc import Callable, Coroutine
 from types import ModuleType
 
-from benchmarks import accept, backlog, burst, cold_start, kill, outage, pickup, places
+from benchmarks import accept, backlog, burst, cold_start, kill, outage, pickup, places, report, waiting
 from benchmarks.figures import Figure, print_table
 
-BENCHMARKS: tuple[ModuleType, ...] = (accept, burst, pickup, places, outage, kill, backlog, cold_start)
+BENCHMARKS: tuple[ModuleType, ...] = (
+    *(accept, burst, pickup, places, outage, kill, backlog, report, waiting),
+    cold_start,
+)
 
 
 def main() -> int:

@@ -49,10 +49,10 @@ WITH ticket AS (
 ), job AS (
     INSERT INTO jobs (kind, queue, ticket_id, workspace_id, actor, max_attempts, deadline_s, endpoint, chat_calls_left)
     SELECT 'ticket', 'tickets', ticket_id, workspace_id, 'customer:' || customer_id, 5, 120, 'chat', 2
-    FROM ticket RETURNING job_id, delivery, run_after
+    FROM ticket RETURNING job_id, delivery, endpoint, run_after
 )
-INSERT INTO outbox (queue, purpose, job_id, delivery, due_at)
-SELECT 'tickets', 'work', job_id, delivery, run_after FROM job
+INSERT INTO outbox (queue, purpose, job_id, delivery, endpoint, due_at)
+SELECT 'tickets', 'work', job_id, delivery, endpoint, run_after FROM job
 """
 
 

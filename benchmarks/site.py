@@ -35,6 +35,7 @@ class Site:
 
     @property
     def queue(self) -> str:
+        """The queue that announces tickets' jobs."""
         return f"{self.name}-tickets"
 
     def make_host(self, name: str, *options: str, settings: Mapping[str, str] | None = None) -> WebServer:
@@ -48,6 +49,8 @@ class Site:
             "AzureWebJobsStorage": self.storage,
             "JobsQueue": self.storage,
             "TICKET_QUEUE": self.queue,
+            "REPORT_QUEUE": f"{self.name}-reports",
+            "WEBHOOK_QUEUE": f"{self.name}-webhooks",
             "PROVIDER_URL": f"{self.provider_url}/v1",
             "AzureFunctionsWebHost__hostid": self.name,
         }

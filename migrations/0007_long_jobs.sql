@@ -54,7 +54,7 @@ BEGIN
     INSERT INTO jobs (kind, queue, workspace_id, actor, max_attempts, deadline_s, about_job_id, request_id, traceparent,
                       share, input)
     VALUES ('webhook', 'webhooks', NEW.workspace_id, 'job:' || NEW.job_id, 1000, 900, NEW.job_id, NEW.request_id,
-            NEW.traceparent, lower(substring(NEW.webhook_url FROM '//([^/?#]+)')),
+            NEW.traceparent, lower(regexp_replace(substring(NEW.webhook_url FROM '//([^/?#]+)'), '\.?(:443)?$', '')),
             jsonb_build_object('url', NEW.webhook_url, 'type', 'job.' || NEW.state, 'at', clock_timestamp(),
                 'data', jsonb_build_object('job_id', NEW.job_id, 'kind', NEW.kind, 'workspace_id', NEW.workspace_id,
                     'state', NEW.state, 'result', NEW.result,

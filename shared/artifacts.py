@@ -17,6 +17,7 @@ KEEP: LiteralString = """, kept AS (
     INSERT INTO artifacts (job_id, name, token, content_type, content, sha256)
     SELECT gone.job_id, file.* FROM gone, unnest(%(artifact_names)s::text[], %(artifact_tokens)s::text[],
         %(artifact_types)s::text[], %(artifact_contents)s::bytea[], %(artifact_hashes)s::text[]) AS file
+    WHERE gone.state <> 'cancelled'
     ON CONFLICT (job_id, name) DO UPDATE SET token = excluded.token, content_type = excluded.content_type,
         content = excluded.content, sha256 = excluded.sha256, created_at = clock_timestamp()
 )

@@ -49,15 +49,19 @@ async def translated() -> AsyncIterator[None]:
 
 
 class Database:
-    """A pool of connections; every method raises DatabaseUnavailable when Postgres cannot be used right now."""
+    """A pool of connections; every method raises DatabaseUnavailable when Postgres cannot be used right now.
 
-    def __init__(self, url: str, *, pool_size: int) -> None:
+    `prepare`: let the server keep the plans of statements, which halves its work; not through a PgBouncer in
+    transaction mode, which knows no prepared statements unless it is told to (`max_prepared_statements`).
+    """
+
+    def __init__(self, url: str, *, pool_size: int, prepare: bool = False) -> None:
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             url,
             connection_class=psycopg.AsyncConnection[Row],
             kwargs={
                 "autocommit": True,
-                "prepare_threshold": None,  # PgBouncer in transaction mode knows no prepared statements
+                "prepare_threshold": 2 if prepare else None,
                 "row_factory": dict_row,
                 "connect_timeout": CONNECT_TIMEOUT_S,
                 "application_name": "larkfield",

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shared.api import views
-from shared.api.models import Decision, Discard, JobDetail, Redrive, Redriven
+from shared.api.asked import Decision, Discard, Redrive
+from shared.api.models import JobDetail, Redriven
 from shared.db import Database
 from shared.errors import Conflict, NotFound
 from shared.jobs import approvals, dead_letters, people, reading
@@ -29,14 +30,13 @@ class Decisions:
 
         Raises NotFound, Conflict.
         """
-        if await people.cancel(self.db, job_id) is not None:
-            log.info("job %d: cancelled", job_id)
-            return await self._job(job_id), True
         stoppable = [kind.name for kind in self.kinds.values() if kind.is_cancellable]
-        if await people.ask_to_stop(self.db, job_id, stoppable) is not None:
-            log.info("job %d: asked to stop", job_id)
-            return await self._job(job_id), False
-        raise await self._conflict(job_id, "only a queued job can be cancelled")
+        moved = await people.cancel(self.db, job_id, stoppable)
+        if moved is None:
+            raise await self._conflict(job_id, "only a queued job can be cancelled")
+        is_done = moved.state == "cancelled"
+        log.info("job %d: %s", job_id, "cancelled" if is_done else "asked to stop")
+        return await self._job(job_id), is_done
 
     async def approve(self, job_id: int, decision: Decision) -> JobDetail:
         """Let a job go on that waits for it. Raises NotFound, Conflict."""

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from shared import forecast, idempotency
-from shared.api.models import Accepted, AcceptedJob, NewJob, NewTicket
+from shared.api.asked import NewJob, NewTicket
+from shared.api.models import Accepted, AcceptedJob
 from shared.api.problems import problems
 from shared.db import Connection, Database
 from shared.errors import AppError, FieldProblem, InvalidInput, NotFound, QueueFull, RateLimited

@@ -27,6 +27,7 @@ class Settings(BaseModel):
 
     database_url: str = Field(min_length=1, repr=False)
     database_pool_size: Count = 10
+    database_prepare: bool = False
     jobs_queue: str = Field(min_length=1, repr=False, alias="JobsQueue")
 
     ticket_queue: QueueName = "tickets"

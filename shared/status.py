@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from shared import artifacts, tickets
 from shared.api import views
-from shared.api.models import Customer, CustomerBody, JobDetail, JobPage, JobQuery, Ticket, TicketPage, TicketQuery
+from shared.api.asked import CustomerBody, JobQuery, TicketQuery
+from shared.api.models import Customer, JobDetail, JobPage, Ticket, TicketPage
 from shared.artifacts import Artifact
 from shared.db import Database
 from shared.errors import FieldProblem, InvalidInput, NotFound
@@ -80,6 +81,8 @@ class Status:
 def _ask_again_s(row: JobWay) -> int | None:
     if row.state in FINISHED:
         return None
+    if row.state == "waiting_for_approval":  # people take their time
+        return LONGEST_POLL_S
     return max(1, min(LONGEST_POLL_S, math.ceil(row.due_in_s)))
 
 

@@ -18,6 +18,7 @@ from shared.jobs.reading import Awaited, JobWay, Look
 from shared.jobs.states import FINISHED
 
 EVERY_S = 0.3
+PATIENCE_S = 2.5  # beyond the time that a caller waits: for a database that does not answer
 
 
 @dataclass(eq=False)
@@ -53,35 +54,42 @@ class WaitingRoom:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._waiters: set[Waiter] = set()
+        self.waiters: set[Waiter] = set()
         self._poller: asyncio.Task[None] | None = None
+
+    @property
+    def is_polling(self) -> bool:
+        return self._poller is not None and not self._poller.done()
 
     async def wait(self, job_id: int, *, for_s: float) -> JobWay | None:
         """The job once its state or progress has changed, or as it is after `for_s` seconds; None when there is none.
 
-        Raises DatabaseUnavailable.
+        Raises DatabaseUnavailable, at the latest 2.5 s after that time.
         """
         waiter = Waiter(job_id, time.monotonic() + for_s)
-        self._waiters.add(waiter)
-        if self._poller is None or self._poller.done():
+        self.waiters.add(waiter)
+        if not self.is_polling:
             self._poller = asyncio.create_task(self._poll(), name="waiting-room", context=contextvars.Context())
         try:
-            return await waiter.answer
+            async with asyncio.timeout(for_s + PATIENCE_S):
+                return await waiter.answer
+        except TimeoutError:
+            raise DatabaseUnavailable from None
         finally:
-            self._waiters.discard(waiter)
+            self.waiters.discard(waiter)
 
     async def _poll(self) -> None:
-        while self._waiters:
+        while self.waiters:
             began = time.monotonic()
-            looks = [(waiter, waiter.look) for waiter in self._waiters]
+            looks = [(waiter, waiter.look) for waiter in self.waiters]
             try:
                 rows = await reading.awaited(self._db, [look for _, look in looks])
-            except DatabaseUnavailable as exc:
+            except Exception as exc:  # theirs to answer; those who came meanwhile are asked for the next time
                 for waiter, _ in looks:
                     if not waiter.answer.done():
                         waiter.answer.set_exception(exc)
-                return
-            found = {row.job_id: row for row in rows}
-            for waiter, look in looks:
-                waiter.see(look, found.get(waiter.job_id))
+            else:
+                found = {row.job_id: row for row in rows}
+                for waiter, look in looks:
+                    waiter.see(look, found.get(waiter.job_id))
             await asyncio.sleep(max(0.0, began + EVERY_S - time.monotonic()))

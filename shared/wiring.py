@@ -73,7 +73,7 @@ async def build(
     """Build the app; connections are made in the background, so that this never fails for want of a server."""
     for noisy in ("azure", "httpx", "httpcore"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
-    db = Database(settings.database_url, pool_size=settings.database_pool_size)
+    db = Database(settings.database_url, pool_size=settings.database_pool_size, prepare=settings.database_prepare)
     await db.open()
     queues = Queues.connect(settings.jobs_queue)
     kinds = known_kinds(settings) if kinds is None else kinds

@@ -126,6 +126,7 @@ def environment(request: pytest.FixtureRequest, database_url: str, mailroom: Mai
     values = {
         **UNLIMITED,
         "DATABASE_URL": database_url.replace("postgres@", f"{APP_ROLE}@"),
+        "DATABASE_PREPARE": "true",
         "JobsQueue": mailroom.connection_string,
         "TICKET_QUEUE": mailroom.tickets,
         "REPORT_QUEUE": mailroom.reports,

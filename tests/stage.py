@@ -18,7 +18,7 @@ from azure.storage.queue import QueueMessage
 from azure.storage.queue.aio import QueueClient, QueueServiceClient
 from psycopg.rows import dict_row
 
-from shared.api.models import NewTicket
+from shared.api.asked import NewTicket
 from shared.db import Database, Row
 from shared.intake import Asked
 from shared.wiring import App

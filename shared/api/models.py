@@ -1,115 +1,18 @@
-"""What clients send and get: the models that validate requests, shape answers and make the OpenAPI document."""
+"""What clients get: the models that shape answers."""
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, StringConstraints
+from pydantic import Field
 
+from shared.api.fields import Channel, CustomerId, Shown, Team, Time, WorkspaceId
 from shared.jobs.states import State
-from shared.names import time_text
-
-Team = Literal["billing", "login", "shipping", "account", "other"]
-Channel = Literal["email", "web_form", "chat", "phone"]
-
-
-def _storable(text: str) -> str:
-    """Postgres keeps UTF-8 without NUL; half a surrogate pair is legal in JSON and in Python, but not in UTF-8."""
-    if "\x00" in text:
-        raise ValueError("must not contain the character NUL")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError("must not contain half of a surrogate pair") from None
-    return text
-
-
-Text = Annotated[str, AfterValidator(_storable)]
-Time = Annotated[datetime, PlainSerializer(time_text, return_type=str, when_used="json")]
-CustomerId = Annotated[str, StringConstraints(pattern=r"^C-[0-9]{4,5}$"), Field(examples=["C-0022"])]
-WorkspaceId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]{1,64}$"), Field(examples=["team_42"])]
-
-
-class Sent(BaseModel):
-    """A request's body: unknown fields and wrong types are refused."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class Shown(BaseModel):
-    """An answer's body."""
-
-    model_config = ConfigDict(frozen=True)
-
-
-class NewTicket(Sent):
-    """A ticket as a customer writes it. `subject` is trimmed; lengths are code points."""
-
-    customer_id: CustomerId
-    subject: Annotated[
-        str,
-        StringConstraints(strip_whitespace=True, min_length=1, max_length=120),
-        AfterValidator(_storable),
-    ] = Field(examples=["Charged twice"])
-    body: Annotated[Text, Field(max_length=5000)] = Field(default="", examples=["Two payments for one order."])
-    channel: Channel = "web_form"
-
-
-class NewJob(Sent):
-    """Work that a workspace asks for. `input` depends on the kind; `timeout_seconds` is of running time."""
-
-    task: Annotated[
-        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500), AfterValidator(_storable)
-    ] = Field(examples=["Generate weekly support report"])
-    workspace_id: WorkspaceId
-    kind: Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,64}$")] = "support_report"
-    input: dict[str, Any] = Field(default_factory=dict)
-    require_approval: bool = False
-    webhook_url: Annotated[Text, Field(max_length=2048)] | None = None
-    timeout_seconds: int = Field(default=600, ge=30, le=3600)
-
-
-class Decision(Sent):
-    """Who decides, and why."""
-
-    decided_by: Annotated[
-        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(_storable)
-    ]
-    comment: Annotated[Text, Field(max_length=2000)] | None = None
-
-
-class Discard(Sent):
-    """Who throws the dead letter away."""
-
-    discarded_by: Annotated[
-        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(_storable)
-    ]
-
-
-class Redrive(Sent):
-    """Which dead letters (or failed jobs) to put back on the queue, oldest first."""
-
-    state: Literal["dead_letter", "failed"] = "dead_letter"
-    kind: Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,64}$")] | None = None
-    error_code: Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,64}$")] | None = None
-    limit: int = Field(default=100, ge=1, le=1000)
 
 
 class Redriven(Shown):
     retried: int
     remaining: int
-
-
-class CustomerBody(Sent):
-    """A customer; its workspace exists as soon as a customer names it."""
-
-    name: Annotated[
-        str,
-        StringConstraints(strip_whitespace=True, min_length=1, max_length=200),
-        AfterValidator(_storable),
-    ]
-    workspace_id: WorkspaceId
 
 
 class Customer(Shown):
@@ -310,32 +213,3 @@ class ErrorBody(Shown):
     """Every error looks like this."""
 
     error: Problem
-
-
-class PageQuery(BaseModel):
-    """Query parameters of a list; unknown ones are ignored."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-    limit: int = Field(default=50, ge=1, le=200)
-    after: str | None = None
-
-
-class ArtifactQuery(BaseModel):
-    """The key to one file."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-    token: str = ""
-
-
-class TicketQuery(PageQuery):
-    ai_state: State | None = None
-    team: Team | None = None
-    customer_id: CustomerId | None = None
-
-
-class JobQuery(PageQuery):
-    state: State | None = None
-    kind: Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,64}$")] | None = None
-    workspace_id: WorkspaceId | None = None

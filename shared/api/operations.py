@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from shared.api import models
+from shared.api import asked, models
 
 _BODY_PROBLEMS = (400, 413, 415, 422)
 
@@ -42,7 +42,7 @@ OPERATIONS = (
         "/v1/tickets",
         "Accept a ticket",
         {202: models.Accepted},
-        takes=models.NewTicket,
+        takes=asked.NewTicket,
         problems=(404, 429, *_BODY_PROBLEMS),
     ),
     Operation(
@@ -51,7 +51,7 @@ OPERATIONS = (
         "/v1/tickets",
         "List tickets, newest first",
         {200: models.TicketPage},
-        query=models.TicketQuery,
+        query=asked.TicketQuery,
         problems=(422,),
     ),
     Operation(
@@ -69,7 +69,7 @@ OPERATIONS = (
         "/v1/jobs",
         "List jobs, newest first",
         {200: models.JobPage},
-        query=models.JobQuery,
+        query=asked.JobQuery,
         problems=(422,),
     ),
     Operation(
@@ -105,7 +105,7 @@ OPERATIONS = (
         "/v1/jobs",
         "Accept a long job",
         {202: models.AcceptedJob},
-        takes=models.NewJob,
+        takes=asked.NewJob,
         problems=(404, *_BODY_PROBLEMS),
     ),
     Operation(
@@ -114,7 +114,7 @@ OPERATIONS = (
         "/v1/jobs/{job_id}/approve",
         "Let a job go on that waits for approval",
         {200: models.JobDetail},
-        takes=models.Decision,
+        takes=asked.Decision,
         problems=(404, 409, *_BODY_PROBLEMS),
         parameters=_JOB_ID,
     ),
@@ -124,7 +124,7 @@ OPERATIONS = (
         "/v1/jobs/{job_id}/reject",
         "End a job that waits for approval",
         {200: models.JobDetail},
-        takes=models.Decision,
+        takes=asked.Decision,
         problems=(404, 409, *_BODY_PROBLEMS),
         parameters=_JOB_ID,
     ),
@@ -134,7 +134,7 @@ OPERATIONS = (
         "/v1/jobs/{job_id}/discard",
         "Throw a dead letter away",
         {200: models.JobDetail},
-        takes=models.Discard,
+        takes=asked.Discard,
         problems=(404, 409, *_BODY_PROBLEMS),
         parameters=_JOB_ID,
     ),
@@ -144,7 +144,7 @@ OPERATIONS = (
         "/v1/dead-letters/retry",
         "Put dead letters back on the queue by a filter",
         {200: models.Redriven},
-        takes=models.Redrive,
+        takes=asked.Redrive,
         problems=_BODY_PROBLEMS,
     ),
     Operation(
@@ -153,7 +153,7 @@ OPERATIONS = (
         "/v1/artifacts/{job_id}/{name}",
         "A file that a job made",
         {200: None, 304: None},
-        query=models.ArtifactQuery,
+        query=asked.ArtifactQuery,
         problems=(404, 503),
         needs_key=False,
         parameters={**_JOB_ID, "name": {"type": "string"}},
@@ -164,7 +164,7 @@ OPERATIONS = (
         "/v1/customers/{customer_id}",
         "Create or replace a customer",
         {200: models.Customer, 201: models.Customer},
-        takes=models.CustomerBody,
+        takes=asked.CustomerBody,
         problems=_BODY_PROBLEMS,
         parameters=_CUSTOMER_ID,
     ),

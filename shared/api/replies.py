@@ -45,6 +45,7 @@ def file_reply(req: func.HttpRequest, file: Artifact) -> func.HttpResponse:
     """A file as it is: nothing in it may run or load anything, and no browser may guess another type."""
     etag = f'"{file.sha256}"'
     headers = {
+        "Content-Type": file.content_type,  # by itself the library would add a second charset
         "ETag": etag,
         "Cache-Control": "private, no-cache",
         "Content-Disposition": f"inline; filename*=UTF-8''{quote(file.name, safe='')}",
@@ -55,7 +56,7 @@ def file_reply(req: func.HttpRequest, file: Artifact) -> func.HttpResponse:
     given = [tag.strip().removeprefix("W/") for tag in str(req.headers.get("if-none-match", "")).split(",")]
     if etag in given or "*" in given:
         return func.HttpResponse(status_code=304, headers=headers)
-    return func.HttpResponse(file.content, status_code=200, headers=headers, mimetype=file.content_type)
+    return func.HttpResponse(file.content, status_code=200, headers=headers)
 
 
 def replies(handler: Handler) -> Handler:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeVar
 import azure.functions as func
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from shared.api.models import CustomerId
+from shared.api.fields import CustomerId
 from shared.api.problems import problems
 from shared.errors import (
     FieldProblem,

@@ -15,6 +15,13 @@ SAVED_STEPS: LiteralString = """
               WHERE job_steps.job_id = claimed.job_id AND job_steps.state = 'succeeded'), '{}') AS saved
 """
 
+# Since the first attempt of the present budget: a person's retry starts a new one.
+_AGE: LiteralString = """
+    coalesce(extract(epoch FROM clock_timestamp() - (
+        SELECT started_at FROM job_runs WHERE job_runs.job_id = claimed.job_id
+        AND job_runs.run = claimed.run - claimed.attempts + 1)), 0)::float8 AS age_s,
+"""
+
 CLAIM: LiteralString = (
     """
 WITH before AS (
@@ -31,7 +38,8 @@ WITH before AS (
 )
 SELECT job_id, run, kind, ticket_id, workspace_id, actor, input, attempts, max_attempts, deadline_s, ran_s,
        cancel_requested, wants_approval, request_id, traceparent,
-       extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_s,"""
+"""
+    + _AGE
     + SAVED_STEPS
     + "FROM claimed"
 )
@@ -41,7 +49,8 @@ CLAIMED_BEFORE: LiteralString = (
     """
 SELECT job_id, run, kind, ticket_id, workspace_id, actor, input, attempts, max_attempts, deadline_s, ran_s,
        cancel_requested, wants_approval, request_id, traceparent,
-       extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_s,"""
+"""
+    + _AGE
     + SAVED_STEPS
     + "FROM jobs AS claimed WHERE job_id = %(job_id)s AND claim_id = %(claim_id)s AND state = 'running'"
 )

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import LiteralString
 
 from shared.db import Database
 
+# Both at once: between two statements the job could move from what the second one refuses to what the first one takes.
 CANCEL: LiteralString = """
 WITH job AS (
-    UPDATE jobs SET state = 'cancelled', finished_at = clock_timestamp(), announced_at = NULL
-    WHERE job_id = %(job_id)s AND state IN ('queued', 'waiting_for_approval')
+    UPDATE jobs SET cancel_requested = cancel_requested OR state = 'running', announced_at = NULL,
+        finished_at = CASE WHEN state = 'running' THEN NULL ELSE clock_timestamp() END,
+        state = CASE WHEN state = 'running' THEN 'running' ELSE 'cancelled' END
+    WHERE job_id = %(job_id)s
+      AND (state IN ('queued', 'waiting_for_approval') OR (state = 'running' AND kind = ANY(%(stoppable)s::text[])))
     RETURNING job_id, state
 ), decided AS (
     UPDATE approvals SET state = 'cancelled', decided_at = clock_timestamp()
     FROM job WHERE approvals.job_id = job.job_id AND approvals.state = 'waiting'
 )
 SELECT job_id, state FROM job
-"""
-
-ASK_TO_STOP: LiteralString = """
-UPDATE jobs SET cancel_requested = true
-WHERE job_id = %(job_id)s AND state = 'running' AND kind = ANY(%(kinds)s)
-RETURNING job_id, state
 """
 
 # What a job starts again with; its saved steps stay.
@@ -64,14 +63,10 @@ class Moved:
     state: str
 
 
-async def cancel(db: Database, job_id: int) -> Moved | None:
-    """queued or waiting_for_approval → cancelled; None when the job is in neither state."""
-    return await db.fetch_one(CANCEL, {"job_id": job_id}, Moved)
-
-
-async def ask_to_stop(db: Database, job_id: int, kinds: list[str]) -> Moved | None:
-    """Ask the worker of a running job to stop, if its kind is one of `kinds`; None when it is not."""
-    return await db.fetch_one(ASK_TO_STOP, {"job_id": job_id, "kinds": kinds}, Moved)
+async def cancel(db: Database, job_id: int, stoppable: Sequence[str] = ()) -> Moved | None:
+    """queued or waiting_for_approval → cancelled; the worker of a running job is asked to stop if its kind is one of
+    `stoppable`. None when neither can be."""
+    return await db.fetch_one(CANCEL, {"job_id": job_id, "stoppable": list(stoppable)}, Moved)
 
 
 async def retry(db: Database, job_id: int) -> Moved | None:

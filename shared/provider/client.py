@@ -36,7 +36,7 @@ class Chat:
 
     @property
     def estimated_tokens(self) -> int:
-        """What the call takes from the token quota before its real usage is known, ≥ 1 (mechanics 24)."""
+        """What the call takes from the token quota before its real usage is known, ≥ 1."""
         characters = sum(len(content) for _role, content in self.messages)
         return max(1, math.ceil(characters / 4) + self.max_tokens)
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from shared.api.models import NewTicket
+from shared.api.asked import NewTicket
 from shared.intake import Asked
 from shared.settings import Settings
 from shared.wiring import App, build

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from shared.api.models import NewTicket
+from shared.api.asked import NewTicket
 from shared.errors import AppError
 from shared.idempotency import Key
 from shared.intake import Asked

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.api.models import Discard
+from shared.api.asked import Discard
 from shared.errors import Unavailable
 from shared.kinds.kind import Desk
 from shared.wiring import App

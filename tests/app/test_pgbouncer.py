@@ -38,7 +38,7 @@ def bouncer(postgres: Postgres) -> Iterator[PgBouncer]:
 @pytest.fixture
 def environment(environment: dict[str, str], bouncer: PgBouncer) -> dict[str, str]:
     """The app's environment, with PgBouncer in between."""
-    return environment | {"DATABASE_URL": bouncer.url}
+    return environment | {"DATABASE_URL": bouncer.url, "DATABASE_PREPARE": "false"}
 
 
 async def test_tickets_when_all_goes_through_pgbouncer_then_each_has_its_result(

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from shared.api.models import Redrive
+from shared.api.asked import Redrive
 from shared.errors import QueueUnavailable
 from shared.queues.poison import Poison
 from shared.queues.storage import Held, Queues
@@ -139,6 +139,7 @@ async def test_queue_when_everything_happened_to_it_at_once_then_in_step_after_t
     for text in (
         encoded(letters[copied]),
         encoded(letters[copied]),  # a copy by hand
+        encoded({"job_id": jobs[5], "delivery": letters[copied]["delivery"]}),  # and one far behind its original
         encoded({"job_id": living, "delivery": 1}),  # as the host makes it after five failures
         json.dumps(letters[moved_plain]),  # put on the work queue without a tick, which the host cannot read
         encoded("a stray"),

@@ -14,7 +14,7 @@ from simulator.provider.simulation import Simulation
 from simulator.provider.weather import Weather
 from tests.stage import Mailroom, accept, until
 
-TICKETS = 60
+TICKETS = 44
 BACKLOG = 2 * TICKETS - 16  # chat calls until the workers have the last jobs in hand
 BURST = 20
 CALLS_PER_S = 10

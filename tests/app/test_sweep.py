@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from shared.api.models import Discard
+from shared.api.asked import Discard
 from shared.kinds.kind import Desk
 from shared.wiring import App
 from shared.worker import Worker

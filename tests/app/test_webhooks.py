@@ -81,7 +81,7 @@ async def test_webhook_when_the_receiver_fails_then_retried_with_the_same_id_and
         assert first.body == second.body
         assert first.headers["webhook-id"] == second.headers["webhook-id"]
 
-        await app.db.execute("UPDATE jobs SET created_at = now() - interval '25 hours' WHERE kind = 'webhook'")
+        await app.db.execute("UPDATE job_runs SET started_at = now() - interval '25 hours'")
         await app.db.execute("UPDATE outbox SET due_at = now()")
         await deliver(app, mailroom)
         assert (await shown(front, job_id))["webhook"]["state"] == "dead_letter"

@@ -12,13 +12,13 @@ from typing import Any
 
 import httpx
 import psycopg
-from azure.core.exceptions import AzureError
+from azure.core.exceptions import ResourceNotFoundError
 from azure.storage.queue.aio import QueueServiceClient
 from psycopg.rows import dict_row
 
 from tests.chaos.ledger import now
-from tests.chaos.operators import POISON
-from tests.chaos.snapshot import FINISHED, Message
+from tests.chaos.snapshot import AT_REST, Message
+from tests.chaos.stage import POISON_QUEUES
 
 LOOK_EVERY_S = 0.5
 MIRROR_S = 60.0  # the contract's: so long after the last dead letter came or went, the queue mirrors the rows
@@ -60,7 +60,7 @@ class Calm:
     async def _wait_for_ends(self, within_s: float) -> None:
         ends = time.monotonic() + within_s
         while time.monotonic() < ends:
-            unfinished = await self._query(UNFINISHED, [list(FINISHED)])
+            unfinished = await self._query(UNFINISHED, [list(AT_REST)])
             if not unfinished:
                 return
             if self.is_watched:
@@ -83,13 +83,18 @@ class Calm:
 
     async def _is_in_step(self) -> bool:
         rows = {(row["job_id"], row["delivery"]) for row in await self._query(DEAD_LETTERS)}
+        shown = [await self._peek(queue) for queue in POISON_QUEUES]
+        messages = [message for queue in shown for message in queue if message.job_id is not None]
+        numbers = {(message.job_id, (message.content or {}).get("delivery")) for message in messages}
+        is_all = all(len(queue) < ALL_SHOWN for queue in shown)
+        return is_all and len(messages) == len(rows) and numbers == rows
+
+    async def _peek(self, queue: str) -> list[Message]:
         try:
-            shown = await self.storage.get_queue_client(POISON).peek_messages(max_messages=ALL_SHOWN)
-        except AzureError:
-            return not rows
-        messages = [Message(POISON, str(message.content)) for message in shown]
-        numbers = [(m.job_id, (m.content or {}).get("delivery")) for m in messages if m.job_id is not None]
-        return len(shown) < ALL_SHOWN and len(numbers) == len(rows) and set(numbers) == rows
+            shown = await self.storage.get_queue_client(queue).peek_messages(max_messages=ALL_SHOWN)
+        except ResourceNotFoundError:
+            return []
+        return [Message(queue, str(message.content)) for message in shown]
 
     async def _query(self, query: str, parameters: list[Any] | None = None) -> list[dict[str, Any]]:
         connection = await psycopg.AsyncConnection.connect(self.database_url, autocommit=True, row_factory=dict_row)

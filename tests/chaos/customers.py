@@ -1,4 +1,4 @@
-"""Customers: an open arrival of tickets, many with an Idempotency-Key, who ask again when no answer comes."""
+"""Customers: an open arrival of tickets and reports, many with an Idempotency-Key, asked for again until answered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from tests.chaos.snapshot import FINISHED
 
 WITH_KEY = 0.7
 SENT_TWICE_AT_ONCE = 0.1  # of those with a key: to both hosts
-READERS = 0.25  # customers who look until their ticket is done
+READERS = 0.25  # customers who look until their job is done
+REPORTS = 0.05
 TRIES = 12
 PATIENCE_S = 12.0
 
@@ -32,16 +33,19 @@ def open_clients(urls: Sequence[str]) -> tuple[httpx.AsyncClient, ...]:
 
 @dataclass
 class Customers:
-    """All customers; `clients` are the ways in, one a host. Everything they hear goes into the ledger."""
+    """All customers; `clients` are the ways in, one a host, `receiver_url` is where events about reports go.
+
+    Everything they hear goes into the ledger.
+    """
 
     clients: tuple[httpx.AsyncClient, ...]
     ledger: Ledger
     rng: Random
+    receiver_url: str
     _customers: list[str] = field(default_factory=lambda: [customer.customer_id for customer in make_customers()])
-    _bodies: dict[str, dict[str, str]] = field(default_factory=dict)
 
     async def come(self, *, per_second: float, for_s: float) -> None:
-        """New tickets at random moments whatever the answers do; returns when everybody has given up or is served."""
+        """They come at random moments whatever the answers do; returns when everybody has given up or is served."""
         ends = time.monotonic() + for_s
         async with asyncio.TaskGroup() as group:
             while time.monotonic() < ends:
@@ -52,44 +56,55 @@ class Customers:
         """Some who got an answer under their key ask once more: they have to hear the same."""
         answered = [request for request in self.ledger.requests if request.key and request.was_accepted]
         for request in self.rng.sample(answered, min(at_most, len(answered))):
-            await self._send(request, self._bodies[request.token])
+            await self._send(request)
 
     async def _visit(self, ends: float) -> None:
-        request, body = self._new_request()
+        request = self._new_request()
         self.ledger.requests.append(request)
         if request.key and self.rng.random() < SENT_TWICE_AT_ONCE:
-            await asyncio.gather(*(self._send(request, body, client) for client in self.clients))
+            await asyncio.gather(*(self._send(request, client) for client in self.clients))
         else:
-            await self._send(request, body)
+            await self._send(request)
         for _ in range(TRIES if request.key else 0):
             if request.was_accepted or time.monotonic() > ends:
                 break
             await asyncio.sleep(self.rng.uniform(0.2, 3))
-            await self._send(request, body)
+            await self._send(request)
         job_id = next((answer.job_id for answer in request.answers if answer.job_id), None)
         if job_id is not None and self.rng.random() < READERS:
             await self._look(job_id, ends)
 
-    def _new_request(self) -> tuple[Request, dict[str, str]]:
+    def _new_request(self) -> Request:
         number = len(self.ledger.requests) + 1
         token = f"[q{number}]"
-        customer = self.rng.choice(self._customers)
         key = f"chaos-key-{number}" if self.rng.random() < WITH_KEY else None
+        if self.rng.random() < REPORTS:
+            return Request(token, key, "/v1/jobs", self._new_report(token))
+        return Request(token, key, "/v1/tickets", self._new_ticket(token))
+
+    def _new_ticket(self, token: str) -> dict[str, Any]:
         story = write_story(self.rng)
-        body = {
-            "customer_id": customer,
+        return {
+            "customer_id": self.rng.choice(self._customers),
             "subject": f"{story.subject[:80]} {token}",
             "body": story.body,
             "channel": story.channel,
         }
-        self._bodies[token] = body
-        return Request(token, customer, key), body
 
-    async def _send(self, request: Request, body: dict[str, str], client: httpx.AsyncClient | None = None) -> None:
+    def _new_report(self, token: str) -> dict[str, Any]:
+        return {
+            "task": f"What do people write about? {token}",
+            "workspace_id": self.rng.choice(("team_42", "team_7")),
+            "input": {"max_tickets": self.rng.choice((20, 60, 120))},
+            "require_approval": self.rng.random() < 0.4,
+            "webhook_url": self.receiver_url if self.rng.random() < 0.7 else None,
+        }
+
+    async def _send(self, request: Request, client: httpx.AsyncClient | None = None) -> None:
         client = client or self.rng.choice(self.clients)
         headers = {"Idempotency-Key": request.key} if request.key else {}
         try:
-            response = await client.post("/v1/tickets", json=body, headers=headers)
+            response = await client.post(request.path, json=request.body, headers=headers)
         except httpx.HTTPError:
             request.answers.append(Answer(None))
             return

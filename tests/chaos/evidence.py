@@ -17,7 +17,7 @@ from psycopg.rows import dict_row
 from tests.chaos import witness
 from tests.chaos.calm import Calmed
 from tests.chaos.ledger import Ledger, now
-from tests.chaos.snapshot import Call, Job, Letter, Message, Run, Snapshot, Step, Ticket
+from tests.chaos.snapshot import Call, File, Job, Letter, Message, Run, Snapshot, Step, Ticket
 
 T = TypeVar("T")
 
@@ -47,6 +47,7 @@ def read_snapshot(
             tickets={ticket.ticket_id: ticket for ticket in tickets},
             runs=_rows(connection, Run, "SELECT * FROM job_runs"),
             steps=_rows(connection, Step, "SELECT * FROM job_steps"),
+            files=_rows(connection, File, "SELECT job_id, name, token FROM artifacts"),
             outbox=_rows(connection, Letter, "SELECT * FROM outbox"),
             changes=witness.seen(connection),
             calls=tuple(calls_of(httpx.get(f"{provider_url}/simulator/counters", timeout=30).json()["marks"])),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-DeedKind = Literal["retry", "retry_many", "discard", "cancel", "put_back"]
+DeedKind = Literal["retry", "retry_many", "discard", "cancel", "approve", "reject", "put_back"]
 
 
 def now() -> datetime:
@@ -33,12 +33,13 @@ class Answer:
 
 @dataclass
 class Request:
-    """A ticket somebody wanted to send; `token` stands in its subject and in no other. With a `key` it was sent
-    until an answer came, perhaps oftener; without one just once."""
+    """A ticket, or a report, that somebody wanted; `token` stands in its subject or task and in no other. With a `key`
+    it was sent until an answer came, perhaps oftener; without one just once. `path` and `body` are what was sent."""
 
     token: str
-    customer_id: str
     key: str | None
+    path: str
+    body: dict[str, Any]
     answers: list[Answer] = field(default_factory=list)
 
     @property
@@ -57,6 +58,14 @@ class Sighting:
     job_id: int
     state: str
     result: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Hearing:
+    """An event that a caller's system was told of, and the status with which it answered."""
+
+    event_id: str
+    status: int
 
 
 @dataclass(frozen=True)
@@ -79,7 +88,7 @@ class Deed:
 
     @property
     def may_have_worked(self) -> bool:
-        return self.status in (None, 200) or self.status >= 500
+        return self.status in (None, 200, 202) or self.status >= 500
 
 
 @dataclass(frozen=True)
@@ -96,6 +105,7 @@ class Ledger:
 
     requests: list[Request] = field(default_factory=list)
     sightings: list[Sighting] = field(default_factory=list)
+    hearings: list[Hearing] = field(default_factory=list)
     deeds: list[Deed] = field(default_factory=list)
     strays: list[Stray] = field(default_factory=list)
     storage_killed_at: list[datetime] = field(default_factory=list)

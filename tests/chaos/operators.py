@@ -18,14 +18,22 @@ from azure.storage.queue.aio import QueueServiceClient
 from tests.chaos.customers import content_of, is_unexpected
 from tests.chaos.ledger import Deed, DeedKind, Ledger, Stray, now
 from tests.chaos.snapshot import Message
-from tests.chaos.stage import QUEUE
+from tests.chaos.stage import QUEUES
 
-POISON = f"{QUEUE}-poison"
-KNOWN_ANSWERS = (200, 404, 409)
+KNOWN_ANSWERS = (200, 202, 404, 409)
 HELD_S = 10
 
 # What operators do, and how often, in parts.
-HABITS = {"retry": 5, "retry_many": 1, "discard": 3, "cancel": 3, "put_back": 4, "delete": 2, "leave_note": 1}
+HABITS = {
+    "retry": 5,
+    "retry_many": 1,
+    "discard": 3,
+    "cancel": 3,
+    "decide": 4,
+    "put_back": 4,
+    "delete": 2,
+    "leave_note": 1,
+}
 
 
 def open_storage(connection_string: str) -> QueueServiceClient:
@@ -65,7 +73,10 @@ class Operators:
                 body = {"discarded_by": "chaos"}
                 await self._decide("discard", await self._pick("dead_letter"), body)
             case "cancel":
-                await self._decide("cancel", await self._pick("queued"))
+                await self._decide("cancel", await self._pick(self.rng.choice(("queued", "running"))))
+            case "decide":
+                kind: DeedKind = "approve" if self.rng.random() < 0.8 else "reject"
+                await self._decide(kind, await self._pick("waiting_for_approval"), {"decided_by": "chaos"})
             case "retry_many":
                 await self._ask(Deed("retry_many", None, now()), "/v1/dead-letters/retry", {"limit": 5})
             case "put_back":
@@ -95,36 +106,39 @@ class Operators:
 
     async def _put_back(self) -> None:
         """Move, or only copy, a poison message to the work queue, in each way that Storage Explorer writes it."""
-        for found, text in await self._take_poison():
-            message = Message(POISON, text)
+        queue = self.rng.choice(QUEUES)
+        for found, text in await self._take_poison(queue):
+            message = Message(f"{queue}-poison", text)
             content = message.content or {}
-            if not isinstance(content.get("delivery"), int):
+            if message.job_id is None or not isinstance(content.get("delivery"), int):
                 continue
             deed = Deed("put_back", message.job_id, now(), delivery=content["delivery"])
             self.ledger.deeds.append(deed)
             again = base64.b64encode(text.encode()).decode()
             plain = json.dumps(content)
-            await self.storage.get_queue_client(QUEUE).send_message(self.rng.choice((text, again, plain)))
+            await self.storage.get_queue_client(queue).send_message(self.rng.choice((text, again, plain)))
             if self.rng.random() < 0.7:
-                await self.storage.get_queue_client(POISON).delete_message(found)
+                await self.storage.get_queue_client(message.queue).delete_message(found)
 
     async def _delete_poison(self) -> None:
-        for found, text in await self._take_poison():
-            if Message(POISON, text).job_id is not None:
-                await self.storage.get_queue_client(POISON).delete_message(found)
+        queue = self.rng.choice(QUEUES)
+        for found, text in await self._take_poison(queue):
+            message = Message(f"{queue}-poison", text)
+            if message.job_id is not None:
+                await self.storage.get_queue_client(message.queue).delete_message(found)
 
     async def _leave_note(self) -> None:
         text = f"ask Bob about this, {self.rng.random()}"
         put_at = now()
-        await self.storage.get_queue_client(POISON).send_message(text)
+        await self.storage.get_queue_client(f"{self.rng.choice(QUEUES)}-poison").send_message(text)
         self.ledger.strays.append(Stray(text, put_at))
 
-    async def _take_poison(self) -> list[tuple[Any, str]]:
-        """One message, hidden for a while as a person's tool would, or none."""
-        queue = self.storage.get_queue_client(POISON)
+    async def _take_poison(self, queue: str) -> list[tuple[Any, str]]:
+        """One message of the queue's poison queue, hidden for a while as a person's tool would, or none."""
+        poison = self.storage.get_queue_client(f"{queue}-poison")
         return [
             (message, str(message.content))
-            async for message in queue.receive_messages(max_messages=1, visibility_timeout=HELD_S)
+            async for message in poison.receive_messages(max_messages=1, visibility_timeout=HELD_S)
         ]
 
     def _client(self) -> httpx.AsyncClient:

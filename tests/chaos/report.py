@@ -24,7 +24,7 @@ class Report:
 
     @property
     def accepted(self) -> int:
-        """How many tickets were accepted."""
+        """How many tickets and reports were accepted."""
         return sum(request.was_accepted for request in self.snapshot.ledger.requests)
 
     def lines(self) -> list[str]:
@@ -38,16 +38,18 @@ class Report:
         calls: Counter[str] = Counter()
         for call in snapshot.calls:
             calls[call.outcome] += call.times
+        kinds = Counter(f"{job.kind}s" for job in snapshot.jobs.values())
         mirror = "" if snapshot.mirror_is_due else ", not judged: too early"
         return [
             f"seed {self.seed}, {self.took_s:.0f} s",
             f"misfortunes   {_counted(self.misfortunes)}",
             f"meddling      {_counted(self.meddling)}",
-            f"tickets       {len(ledger.requests)} wanted, {self.accepted} accepted, {len(snapshot.tickets)} saved",
+            f"requests      {len(ledger.requests)} wanted, {self.accepted} accepted; {_counted(kinds)} saved",
             f"answers       {_counted(answers)}",
             f"jobs          {_counted(Counter(job.state for job in snapshot.jobs.values()))}",
             f"runs          {_counted(Counter(run.outcome or 'open' for run in snapshot.runs))}",
             f"calls         {calls.total()}: {_counted(calls)}; {repeated(snapshot)} answers got again",
+            f"events        {_counted(Counter(str(hearing.status) for hearing in ledger.hearings))}",
             f"messages      {_counted(Counter(message.queue for message in snapshot.messages))}{mirror}",
             *_list(self.violations),
         ]

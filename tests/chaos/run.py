@@ -17,8 +17,9 @@ from tests.chaos.customers import Customers, open_clients
 from tests.chaos.evidence import read_snapshot
 from tests.chaos.ledger import Ledger
 from tests.chaos.operators import Operators, open_storage
+from tests.chaos.receiver import Receiver
 from tests.chaos.report import Report
-from tests.chaos.stage import HOSTS, QUEUES, Stage
+from tests.chaos.stage import HOSTS, POISON_QUEUES, QUEUES, Stage
 from tests.chaos.strangers import Strangers
 from tests.chaos.trouble import Trouble
 from tests.chaos.weather import FINE, make_script
@@ -59,7 +60,8 @@ async def play(plan: Plan, folder: Path, say: Callable[[str], None]) -> Report:
         say(f"up in {time.monotonic() - began:.1f} s")
 
         trouble = Trouble(stage, ledger, say)
-        customers = Customers(clients, ledger, Random(rng.random()))
+        receiver = await stack.enter_async_context(Receiver(ledger, Random(rng.random())))
+        customers = Customers(clients, ledger, Random(rng.random()), receiver.url)
         operators = Operators(clients, storage, ledger, Random(rng.random()))
         strangers = Strangers(storage, ledger, Random(rng.random()))
         async with asyncio.TaskGroup() as group:
@@ -79,7 +81,7 @@ async def play(plan: Plan, folder: Path, say: Callable[[str], None]) -> Report:
         await stage.stop_hosts()
         snapshot = await asyncio.to_thread(
             read_snapshot,
-            *(stage.postgres.url, stage.azurite.connection_string, stage.provider.url, QUEUES),
+            *(stage.postgres.url, stage.azurite.connection_string, stage.provider.url, QUEUES + POISON_QUEUES),
             *(ledger, calmed),
         )
     meddling = Counter({f"operators' {name}": times for name, times in operators.done.items()})

@@ -13,6 +13,7 @@ from typing import Any
 from tests.chaos.ledger import Ledger
 
 FINISHED = frozenset({"succeeded", "failed", "cancelled", "dead_letter"})
+AT_REST = FINISHED | {"waiting_for_approval"}  # until a person moves it on
 
 
 @dataclass(frozen=True)
@@ -20,12 +21,16 @@ class Job:
     """A row of jobs."""
 
     job_id: int
+    kind: str
+    queue: str
     ticket_id: int | None
     state: str
     delivery: int
     run: int
     attempts: int
     max_attempts: int
+    input: dict[str, Any] = field(default_factory=dict)
+    about_job_id: int | None = None
     result: dict[str, Any] | None = None
     last_error: dict[str, Any] | None = None
     announced_at: datetime | None = None
@@ -64,6 +69,15 @@ class Step:
     job_id: int
     name: str
     state: str
+
+
+@dataclass(frozen=True)
+class File:
+    """A row of artifacts."""
+
+    job_id: int
+    name: str
+    token: str
 
 
 @dataclass(frozen=True)
@@ -149,6 +163,7 @@ class Snapshot:
     tickets: Mapping[int, Ticket] = field(default_factory=dict)
     runs: tuple[Run, ...] = ()
     steps: tuple[Step, ...] = ()
+    files: tuple[File, ...] = ()
     outbox: tuple[Letter, ...] = ()
     changes: tuple[Change, ...] = ()
     calls: tuple[Call, ...] = ()

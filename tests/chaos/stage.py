@@ -6,6 +6,7 @@ The settings keep the contract's proportions: a lease is some provider timeouts 
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 import signal
 import sys
@@ -34,11 +35,15 @@ from tests.chaos import witness
 HOSTS = 2
 LEASE_S = 6.0
 CHAT_RPM = 600
-QUEUE = "tickets"
-QUEUES = (QUEUE, f"{QUEUE}-poison")
+QUEUES = ("tickets", "reports", "webhooks")
+POISON_QUEUES = tuple(f"{queue}-poison" for queue in QUEUES)
 
 SETTINGS = {
-    "TICKET_QUEUE": QUEUE,
+    "TICKET_QUEUE": "tickets",
+    "REPORT_QUEUE": "reports",
+    "WEBHOOK_QUEUE": "webhooks",
+    "WEBHOOK_SECRET": "whsec_" + base64.b64encode(b"a secret of the chaos suite alone").decode(),
+    "WEBHOOK_ALLOW_PRIVATE": "true",
     "JOB_LEASE_SECONDS": f"{LEASE_S:g}",
     "JOB_MAX_ATTEMPTS": "4",
     "RETRY_BASE_SECONDS": "0.3",

@@ -15,7 +15,7 @@ from azure.core.exceptions import AzureError
 from azure.storage.queue.aio import QueueServiceClient
 
 from tests.chaos.ledger import Deed, Ledger, Stray, now
-from tests.chaos.stage import QUEUE
+from tests.chaos.stage import QUEUES
 
 UNKNOWN_JOB = 10**9
 # Texts without an integer job_id; each gets a number, so that it can be told from the others.
@@ -37,7 +37,7 @@ class Strangers:
     done: Counter[str] = field(default_factory=Counter)
 
     async def meddle(self, *, gap_s: float, for_s: float) -> None:
-        """Put something on the work queue every `gap_s` seconds on average."""
+        """Put something on a work queue every `gap_s` seconds on average."""
         ends = time.monotonic() + for_s
         while time.monotonic() < ends:
             try:
@@ -69,5 +69,6 @@ class Strangers:
 
     async def _put(self, text: str) -> str:
         stored = base64.b64encode(text.encode()).decode()
-        await self.storage.get_queue_client(QUEUE).send_message(stored)
+        [queue] = self.rng.choices(QUEUES, (4, 1, 1))
+        await self.storage.get_queue_client(queue).send_message(stored)
         return stored

@@ -60,19 +60,30 @@ class Trouble:
                 await self._freeze(host if action.strikes_host else stage.postgres, action.away_s)
             case "cut_connections":
                 await asyncio.to_thread(self._cut_connections)
+            case "cut_power":
+                await self._cut_power(action)
             case "kill_postgres" | "stop_postgres" | "lose_postgres":
                 await self._restart(stage.postgres, action)
-            case "kill_azurite":
-                self.ledger.storage_killed_at.append(now())
-                await self._restart(stage.azurite, action)
-            case "stop_azurite":
+            case "kill_azurite" | "stop_azurite":
                 await self._restart(stage.azurite, action)
 
     async def _restart(self, server: Server, action: Action) -> None:
         """It is away for a while; its files are what they were at that moment."""
+        if action.kind == "kill_azurite":
+            self.ledger.storage_killed_at.append(now())
         await asyncio.to_thread(server.stop if action.kind.startswith("stop") else server.kill)
         await asyncio.sleep(action.away_s)
         await asyncio.to_thread(server.start)
+
+    async def _cut_power(self, action: Action) -> None:
+        """Everything ends at once, but for the provider, which is somebody else's."""
+        async with self._busy["postgres"], self._busy["azurite"]:
+            self.ledger.storage_killed_at.append(now())
+            servers = (*self.stage.hosts, self.stage.postgres, self.stage.azurite)
+            await asyncio.gather(*(asyncio.to_thread(server.kill) for server in servers))
+            await asyncio.sleep(action.away_s)
+            await asyncio.to_thread(self.stage.postgres.start)
+            await asyncio.to_thread(self.stage.azurite.start)
 
     async def _freeze(self, server: Server, seconds: float) -> None:
         if sys.platform == "win32":

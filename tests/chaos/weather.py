@@ -19,6 +19,7 @@ Kind = Literal[
     "cut_connections",
     "kill_azurite",
     "stop_azurite",
+    "cut_power",
     "provider",
 ]
 
@@ -34,6 +35,7 @@ WEIGHTS: dict[Kind, int] = {
     "cut_connections": 4,
     "kill_azurite": 4,
     "stop_azurite": 2,
+    "cut_power": 2,
     "provider": 16,
 }
 # How long the thing is away or stands still, in seconds: from nothing much to well over a lease.
@@ -45,6 +47,7 @@ AWAY_S: dict[Kind, tuple[float, float]] = {
     "lose_postgres": (125, 150),
     "kill_azurite": (0, 10),
     "stop_azurite": (0, 10),
+    "cut_power": (0, 5),
 }
 LONG_SCRIPT_S = 600.0
 FINE: Mapping[str, object] = {"mode": "normal"}

@@ -17,7 +17,7 @@ import pytest
 
 from migrations.__main__ import migrate
 from shared import cleaning, tickets
-from shared.api.models import NewTicket
+from shared.api.asked import NewTicket
 from shared.db import Database
 from shared.errors import QueueFull
 from shared.intake import Asked, Intake, Rules
@@ -168,6 +168,7 @@ async def test_relay_then_it_reads_what_is_due_and_on_its_way(past: Past, is_hal
     looks: list[Callable[[], Awaitable[object]]] = [
         lambda: outbox.take_work(past.db, "tickets", lane, share_limit=2, limit=16),
         lambda: outbox.take_poison(past.db, "tickets", limit=16),
+        lambda: lane.take(10, yields=True),
         lambda: outbox.is_held(past.db, "tickets"),
         lambda: outbox.next_due_s(past.db, "tickets", "work", within_s=1.5),
     ]
@@ -258,3 +259,28 @@ async def test_page_of_tickets_then_its_filter_is_an_index(past: Past, only: dic
 async def test_dead_letters_when_retried_in_bulk_then_found_by_their_state(past: Past) -> None:
     redrive = dead_letters.retry_many(past.db, state="dead_letter", kind=None, error_code="x", limit=5)
     assert await past.most_read(lambda: redrive) <= (A_FEW, "~")
+
+
+async def test_heartbeats_then_no_index_is_written(old_database: str) -> None:
+    beats = 20
+    db = Database(old_database, pool_size=1)
+    await db.open()
+    [at_work] = await db.fetch_dicts("SELECT array_agg(job_id) AS jobs FROM jobs WHERE state = 'running'")
+
+    async def updates() -> tuple[int, int]:
+        await db.fetch_dicts("SELECT pg_stat_force_next_flush()")
+        row = await db.fetch_dict(
+            "SELECT n_tup_upd AS all, n_tup_hot_upd AS hot FROM pg_stat_user_tables WHERE relname = 'jobs'"
+        )
+        assert row is not None
+        return row["all"], row["hot"]
+
+    before = await updates()
+    for _ in range(beats):
+        await claims.extend(db, [(job_id, 1) for job_id in at_work["jobs"]], lease_s=3600)
+    after = await updates()
+    await db.close()
+
+    made, hot = (now - then for now, then in zip(after, before, strict=True))
+    assert made == beats * len(at_work["jobs"])
+    assert hot >= 0.9 * made, "but for the first that finds its page full"

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from shared.db import Database, Row
 from shared.jobs import claim as claims
+from shared.jobs import people
 from tests.db.arrows import reach, send
 from tests.stage import job_row, runs_of
 
@@ -59,6 +60,21 @@ async def test_cancel_when_it_meets_a_retry_wait_then_no_outcome_is_lost(db: Dat
             after = await job_row(db, row["job_id"])
             assert went_back, "a cancel that is refused while the job runs may not keep it from going back"
             assert after["state"] == ("cancelled" if cancelled else "queued")
+
+    await asyncio.gather(*(meet() for _ in range(TIMES)))
+
+
+async def test_cancel_when_the_kind_allows_it_and_the_job_goes_back_at_that_moment_then_it_ends(db: Database) -> None:
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def meet() -> None:
+        async with gate:
+            row = await reach(db, "running")
+            asked = people.cancel(db, row["job_id"], stoppable=["ticket"])
+            went_back, moved = await asyncio.gather(send(db, "retry_later", row), asked)
+            assert went_back
+            assert moved is not None, "one of queued and running it was all the time"
+            assert (await job_row(db, row["job_id"]))["state"] == "cancelled"
 
     await asyncio.gather(*(meet() for _ in range(TIMES)))
 

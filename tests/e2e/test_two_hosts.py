@@ -29,7 +29,8 @@ SETTINGS = {
 @pytest.fixture
 async def client(hosts: Hosts, ai: httpx.AsyncClient) -> AsyncIterator[httpx.AsyncClient]:
     """A client of the first of two hosts that both work, two jobs at a time each."""
-    first, _ = [hosts.start(name, **SETTINGS) for name in ("first", "second")]
+    starting = [asyncio.to_thread(hosts.start, name, **SETTINGS) for name in ("first", "second")]
+    first, _ = await asyncio.gather(*starting)
     async with client_of(first) as client:
         yield client
 

@@ -1,4 +1,4 @@
-"""Tickets through the whole system: one, twenty, some twice; and what customers and tools see of it."""
+"""Tickets and a report through the whole system: one, twenty, some twice; and what customers and tools see of it."""
 
 import asyncio
 import re
@@ -52,6 +52,19 @@ async def test_twenty_tickets_when_sent_at_once_then_each_is_done_once(
     assert len(job_ids) == 20
     assert [outcomes(job) for job in jobs] == [["succeeded"]] * 20
     assert [await calls_for(ai, job_id) for job_id in job_ids] == [EACH_STEP_ONCE] * 20
+
+
+async def test_report_when_asked_for_then_its_page_opens_in_a_browser(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/v1/jobs", json={"task": "What was the week like?", "workspace_id": "team_42"})
+    assert answer.status_code == 202, answer.text
+
+    job = await finished(client, answer.json()["job_id"])
+
+    assert (job["kind"], job["state"], job["progress"]) == ("support_report", "succeeded", 100)
+    assert job["result"]["summary"].startswith("Top issues were ")
+    page = await client.get(job["result"]["artifact_url"])
+    assert (page.status_code, page.headers["content-type"].split(";")[0]) == (200, "text/html")
+    assert page.headers["x-content-type-options"] == "nosniff"
 
 
 async def test_message_when_it_comes_six_times_then_the_work_is_done_once(

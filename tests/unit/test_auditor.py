@@ -8,18 +8,20 @@ import pytest
 
 from tests.chaos.auditor import Fault, audit
 from tests.chaos.auditor.calls import repeated
-from tests.chaos.ledger import Answer, Request
-from tests.chaos.planted.violations import (
-    PLANTED,
-    Plant,
+from tests.chaos.ledger import Answer
+from tests.chaos.planted import inside, outside
+from tests.chaos.planted.good import good_world
+from tests.chaos.planted.outside import (
     drop_dead_letter,
     forget_lease,
     leave_living,
     lose_stray,
     raise_the_dead,
 )
-from tests.chaos.planted.world import NOW, World, at
+from tests.chaos.planted.world import NOW, Plant, World, asked, at
 from tests.chaos.snapshot import Change, Letter
+
+PLANTED = [*outside.PLANTED, *inside.PLANTED]
 
 
 def found(world: World) -> set[Fault]:
@@ -28,7 +30,7 @@ def found(world: World) -> set[Fault]:
 
 @pytest.mark.parametrize(("plant", "fault"), PLANTED, ids=[plant.__name__ for plant, _ in PLANTED])
 def test_audit_when_a_violation_is_planted_then_it_is_found_and_no_other(plant: Plant, fault: Fault) -> None:
-    world = World()
+    world = good_world()
     plant(world)
     assert found(world) == {fault}
 
@@ -38,7 +40,7 @@ def test_planted_violations_then_are_of_every_sort() -> None:
 
 
 def test_audit_when_all_is_well_then_finds_nothing() -> None:
-    assert audit(World().snapshot()) == []
+    assert audit(good_world().snapshot()) == []
 
 
 def undo_success(world: World) -> None:
@@ -48,9 +50,15 @@ def undo_success(world: World) -> None:
 
 
 def test_audit_when_a_success_is_undone_then_is_found_twice() -> None:
-    world = World()
+    world = good_world()
     undo_success(world)
     assert found(world) == {Fault.ARROW_FORBIDDEN, Fault.TERMINAL_LEFT}
+
+
+def test_audit_when_a_dead_letter_lies_on_another_queue_then_is_missing_on_its_own() -> None:
+    world = good_world()
+    world.messages[0] = replace(world.messages[0], queue="reports-poison")
+    assert found(world) == {Fault.POISON_LEFT_OVER, Fault.DEAD_LETTER_MISSING}
 
 
 def save_after_doubt(world: World) -> None:
@@ -62,7 +70,7 @@ def save_in_doubt(world: World) -> None:
 
 
 def refuse(world: World) -> None:
-    world.ledger.requests.append(Request("[q9]", "C-0001", "k", [Answer(429, "rate_limited"), Answer(None)]))
+    world.ledger.requests.append(asked(9, Answer(429, "rate_limited"), Answer(None), key="k"))
 
 
 def retry_by_unknown_answer(world: World) -> None:
@@ -140,7 +148,7 @@ def answer_too_late(world: World) -> None:
     ],
 )
 def test_audit_when_the_contract_allows_it_then_finds_nothing(allow: Plant) -> None:
-    world = World()
+    world = good_world()
     allow(world)
     for job_id, job in world.jobs.items():
         if job.state == "queued" and not any(letter.job_id == job_id for letter in world.outbox):
@@ -149,11 +157,11 @@ def test_audit_when_the_contract_allows_it_then_finds_nothing(allow: Plant) -> N
 
 
 def test_repeated_then_counts_the_answers_that_were_got_again() -> None:
-    assert repeated(World().snapshot()) == 1
+    assert repeated(good_world().snapshot()) == 1
 
 
 def test_violation_then_says_what_whose_and_why() -> None:
-    world = World()
+    world = good_world()
     drop_dead_letter(world)
     [violation] = audit(world.snapshot())
     assert str(violation) == (

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.api import requests
-from shared.api.models import JobQuery, NewTicket, TicketQuery
+from shared.api.asked import JobQuery, NewTicket, TicketQuery
 from shared.errors import AppError, CallerError, InvalidInput, PayloadTooLarge
 
 GOOD = {"customer_id": "C-0022", "subject": "x"}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from tests.chaos.auditor.arrows import check_arrows
 from tests.chaos.auditor.calls import check_calls
 from tests.chaos.auditor.decisions import check_decisions
+from tests.chaos.auditor.events import check_events
 from tests.chaos.auditor.history import check_history
 from tests.chaos.auditor.intake import check_intake
 from tests.chaos.auditor.poison import check_poison
@@ -24,6 +25,7 @@ _CHECKS: tuple[Callable[[Snapshot], Iterable[Violation]], ...] = (
     check_results,
     check_history,
     check_calls,
+    check_events,
     check_progress,
     check_poison,
 )

@@ -15,8 +15,11 @@ EXPLAINED_BY: dict[tuple[str, str], tuple[Fault, tuple[DeedKind, ...]]] = {
     ("failed", "queued"): (Fault.TERMINAL_LEFT, ("retry",)),
     ("dead_letter", "failed"): (Fault.DECISION_MADE_UP, ("discard",)),
     ("queued", "cancelled"): (Fault.DECISION_MADE_UP, ("cancel",)),
+    ("running", "cancelled"): (Fault.DECISION_MADE_UP, ("cancel",)),
+    ("waiting_for_approval", "cancelled"): (Fault.DECISION_MADE_UP, ("cancel", "reject")),
+    ("waiting_for_approval", "queued"): (Fault.DECISION_MADE_UP, ("approve",)),
 }
-BY_REQUEST = frozenset({"retry", "discard", "cancel"})
+BY_REQUEST = frozenset({"retry", "discard", "cancel", "approve", "reject"})
 FOR_EVER = datetime.max
 
 

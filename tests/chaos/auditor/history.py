@@ -10,7 +10,7 @@ from tests.chaos.snapshot import Job, Run, Snapshot
 
 # The outcomes of runs that ended in the queue; any other outcome is the state that was reached.
 BACK_IN_QUEUE = frozenset({"retry", "quota", "breaker", "slice", "shutdown", "lost"})
-GIVEN_BACK = frozenset({"quota", "breaker", "slice", "shutdown"})
+GIVEN_BACK = frozenset({"quota", "breaker", "slice", "shutdown", "waiting_for_approval"})
 EITHER = frozenset({"lost"})  # by the worker that could not reach Postgres (kept), by the sweep (lost)
 
 

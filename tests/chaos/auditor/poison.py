@@ -39,7 +39,12 @@ def check_poison(snapshot: Snapshot) -> Iterator[Violation]:
 def _check_job(job: Job, messages: list[Message]) -> Iterator[Violation]:
     subject = f"job {job.job_id}"
     contents = [message.content or {} for message in messages]
-    current = [content for content in contents if job.state == "dead_letter" and content["delivery"] == job.delivery]
+    current = [
+        message.content or {}
+        for message in messages
+        if job.state == "dead_letter" and message.queue == f"{job.queue}{POISON}"
+        if (message.content or {}).get("delivery") == job.delivery
+    ]
     if len(current) < len(contents):
         shown = f"the job is {job.state} with delivery {job.delivery}, on the queue: {contents}"
         yield Violation(Fault.POISON_LEFT_OVER, subject, shown)
@@ -58,7 +63,8 @@ def _tells(content: dict[str, Any], job: Job) -> bool:
     return (
         content.keys() >= KEYS
         and content["attempts"] == job.attempts
-        and content["ticket_id"] == f"T-{job.ticket_id}"
+        and content["kind"] == job.kind
+        and content["ticket_id"] == (f"T-{job.ticket_id}" if job.ticket_id else None)
         and (error.get("code"), error.get("message")) == (known.get("code"), known.get("message"))
     )
 

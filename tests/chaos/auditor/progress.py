@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from tests.chaos.auditor.violation import Fault, Violation
-from tests.chaos.snapshot import FINISHED, Job, Letter, Snapshot
+from tests.chaos.snapshot import AT_REST, Job, Letter, Snapshot
 
 # The contract's section 3, in seconds.
 UNCLAIMED_S = 30.0
@@ -18,10 +18,10 @@ SLACK_S = 20.0  # two hosts, three servers and their customers on one machine
 
 
 def check_progress(snapshot: Snapshot) -> Iterator[Violation]:
-    """All jobs that are not finished."""
+    """All jobs that have to go on by themselves."""
     letters = {(letter.job_id, letter.delivery): letter for letter in snapshot.outbox if letter.purpose == "work"}
     for job in snapshot.jobs.values():
-        if job.state in FINISHED or job.state == "waiting_for_approval":
+        if job.state in AT_REST:
             continue
         shown = f"{job.state}, delivery {job.delivery}"
         wakes_at = wakes_by(job, letters.get((job.job_id, job.delivery)))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from tests.chaos.auditor.intake import token_of
+from tests.chaos.auditor.intake import token_in
 from tests.chaos.auditor.violation import Fault, Violation
 from tests.chaos.snapshot import Change, Job, Snapshot
 
-STEPS = frozenset({"classify", "draft_reply", "embed"})
+STEPS = {
+    "ticket": frozenset({"classify", "draft_reply", "embed"}),
+    "support_report": frozenset({"collect", "draw"}),
+    "webhook": frozenset({"deliver"}),
+}
 TICKET_RESULT = ("team", "priority", "draft_reply", "embedding_version")
 
 
@@ -17,15 +22,15 @@ def check_results(snapshot: Snapshot) -> Iterator[Violation]:
     """Results and steps, as they are and as they came to be."""
     for change in snapshot.changes:
         yield from _check_change(change)
-    saved: dict[int, set[str]] = {}
+    steps: dict[int, dict[str, str]] = defaultdict(dict)
     for step in snapshot.steps:
-        if step.state == "succeeded":
-            saved.setdefault(step.job_id, set()).add(step.name)
+        steps[step.job_id][step.name] = step.state
+    files = {(file.job_id, file.name): file.token for file in snapshot.files}
     for job in snapshot.jobs.values():
         if job.state == "succeeded":
-            if missing := STEPS - saved.get(job.job_id, set()):
-                yield Violation(Fault.STEP_MISSING, f"job {job.job_id}", ", ".join(sorted(missing)))
+            yield from _check_steps(job, steps[job.job_id])
             yield from _check_ticket(snapshot, job)
+            yield from _check_report(job, files.get((job.job_id, "report.html")))
     yield from _check_sightings(snapshot)
 
 
@@ -51,6 +56,19 @@ def _is_saved_again(before: Any, after: Any) -> bool:
     return after["output"] not in (None, before["output"]) or any(before[name] != after[name] for name in kept)
 
 
+def _check_steps(job: Job, steps: dict[str, str]) -> Iterator[Violation]:
+    missing = {name for name in STEPS[job.kind] | steps.keys() if steps.get(name) != "succeeded"}
+    if missing:
+        yield Violation(Fault.STEP_MISSING, f"job {job.job_id}", ", ".join(sorted(missing)))
+
+
+def _check_report(job: Job, token: str | None) -> Iterator[Violation]:
+    """The address in the result is that of the file that is there."""
+    url = (job.result or {}).get("artifact_url")
+    if job.kind == "support_report" and (token is None or not str(url).endswith(f"token={token}")):
+        yield Violation(Fault.RESULT_MIXED_UP, f"job {job.job_id}", f"the result names {url}, the file has {token}")
+
+
 def _check_ticket(snapshot: Snapshot, job: Job) -> Iterator[Violation]:
     ticket = snapshot.tickets.get(job.ticket_id or 0)
     if ticket is None:
@@ -59,7 +77,7 @@ def _check_ticket(snapshot: Snapshot, job: Job) -> Iterator[Violation]:
     published = {"team": ticket.team, "priority": ticket.priority, "draft_reply": ticket.draft_reply}
     if published != {name: result.get(name) for name in published} or not ticket.is_embedded:
         yield Violation(Fault.RESULT_MIXED_UP, f"job {job.job_id}", f"job says {result}, ticket says {published}")
-    elif token_of(ticket.subject) != token_of(str(result.get("draft_reply"))):
+    elif token_in(ticket.subject) != token_in(str(result.get("draft_reply"))):
         yield Violation(
             Fault.RESULT_MIXED_UP, f"job {job.job_id}", f"{ticket.subject!r} got {result.get('draft_reply')!r}"
         )

@@ -9,10 +9,10 @@ from enum import StrEnum
 class Fault(StrEnum):
     """A promise that was broken."""
 
-    TICKET_LOST = "a ticket was accepted and is not there"
-    TICKET_MIXED_UP = "an answer names somebody else's ticket"
-    TICKET_DOUBLED = "one request made several tickets"
-    TICKET_UNASKED = "a ticket is there that was refused, or that nobody sent"
+    JOB_LOST = "a ticket or report was accepted and is not there"
+    JOB_MIXED_UP = "an answer names somebody else's job or ticket"
+    JOB_DOUBLED = "one request made several jobs"
+    JOB_UNASKED = "a job is there that was refused, or that nobody asked for"
     TICKET_WITHOUT_JOB = "a ticket has not exactly one job"
     ANSWER_UNEXPECTED = "an answer has a status that the contract does not know here"
 
@@ -36,6 +36,10 @@ class Fault(StrEnum):
     ANSWER_THROWN_AWAY = "a good answer was not saved, and its run says nothing of a loss"
     CALL_UNKNOWN = "a call was made by a run that never was"
     STEP_MADE_UP = "a step was saved that no call answered"
+
+    EVENTS_MISCOUNTED = "a job's arrows and the events about them do not match"
+    EVENT_LOST = "an event counts as delivered and was never taken"
+    EVENT_REPEATED = "an event was told more often than its runs explain"
 
     STRANDED = "a job waits for nothing that will come"
     OVERDUE = "a job should have gone on long ago"

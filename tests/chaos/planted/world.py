@@ -1,18 +1,18 @@
-"""A world in which every promise was kept, as the auditor sees it, and the tools to plant something in it."""
+"""The tools with which a world is made, as the auditor sees one."""
 
 from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.chaos.ledger import Answer, Deed, DeedKind, Ledger, Request, Sighting, Stray
-from tests.chaos.snapshot import Call, Change, Job, Letter, Message, Run, Snapshot, Step, Ticket
+from tests.chaos.ledger import Answer, Deed, DeedKind, Ledger, Request
+from tests.chaos.snapshot import Call, Change, File, Job, Letter, Message, Run, Snapshot, Step, Ticket
 
 START = datetime(2026, 11, 29, 12, tzinfo=UTC)
-STEPS = ("classify", "draft_reply", "embed")
 ERROR = {"code": "provider_unavailable", "message": "It is down.", "at": "…", "attempt": 2}
 
 
@@ -37,9 +37,13 @@ def poison(job_id: int, delivery: int, **changes: Any) -> Message:
     return Message("tickets-poison", base64.b64encode(json.dumps(content).encode()).decode())
 
 
+def asked(number: int, *answers: Answer, key: str | None = None) -> Request:
+    """Somebody's ticket, and what they were told."""
+    return Request(f"[q{number}]", key, "/v1/tickets", {"customer_id": "C-0001"}, list(answers))
+
+
 class World:
-    """A snapshot in the making: three jobs, of which 1 succeeded after a worker was lost, 2 is a dead letter that was
-    retried once before, and 3 was cancelled; all as it should be."""
+    """A snapshot in the making."""
 
     def __init__(self) -> None:
         self.ledger = Ledger()
@@ -47,6 +51,7 @@ class World:
         self.tickets: dict[int, Ticket] = {}
         self.runs: list[Run] = []
         self.steps: list[Step] = []
+        self.files: list[File] = []
         self.outbox: list[Letter] = []
         self.changes: list[Change] = []
         self.calls: list[Call] = []
@@ -55,12 +60,6 @@ class World:
         self.is_watched = True
         self.mirror_is_due = True
         self._rows: dict[int, dict[str, Any]] = {}
-        self._add_succeeded()
-        self._add_dead_letter()
-        self._add_cancelled()
-        note = Stray("ask Bob", at(1))
-        self.ledger.strays.append(note)
-        self.messages.append(Message("tickets-poison", note.text))
 
     def snapshot(self) -> Snapshot:
         return Snapshot(
@@ -72,6 +71,7 @@ class World:
             tickets=self.tickets,
             runs=tuple(self.runs),
             steps=tuple(self.steps),
+            files=tuple(self.files),
             outbox=tuple(self.outbox),
             changes=tuple(self.changes),
             calls=tuple(self.calls),
@@ -84,11 +84,16 @@ class World:
         """A ticket that was accepted, with its queued job and the letter that announces it."""
         ticket_id = 500_000 + job_id
         accepted = Answer(202, None, f"T-{ticket_id}", job_id)
-        self.ledger.requests.append(Request(f"[q{job_id}]", "C-0001", key, [accepted]))
+        self.ledger.requests.append(asked(job_id, accepted, key=key))
         self.tickets[ticket_id] = Ticket(ticket_id, "C-0001", f"Charged twice [q{job_id}]")
-        self.jobs[job_id] = Job(job_id, ticket_id, "queued", delivery=1, run=0, attempts=0, max_attempts=2)
+        self.add_job(job_id, kind="ticket", queue="tickets", ticket_id=ticket_id)
+
+    def add_job(self, job_id: int, *, kind: str, queue: str, webhook_url: str | None = None, **more: Any) -> None:
+        """A job that has just been queued."""
+        job = Job(job_id, kind, queue, None, "queued", delivery=1, run=0, attempts=0, max_attempts=2)
+        self.jobs[job_id] = replace(job, **more)
         numbers = {"state": "queued", "delivery": 1, "run": 0, "attempts": 0}
-        self._rows[job_id] = numbers | {"result": None, "last_error": None}
+        self._rows[job_id] = numbers | {"result": None, "last_error": None, "webhook_url": webhook_url}
 
     def move(self, job_id: int, second: float, **changes: Any) -> None:
         """Let the witness see the job's row change."""
@@ -109,10 +114,10 @@ class World:
         self.move(job_id, second, state=state, delivery=raised, **changes)
         self.runs.append(Run(job_id, row["run"], row["attempts"], outcome, changes.get("last_error")))
 
-    def save(self, job_id: int, name: str, second: float, *, outcome: str = "200") -> None:
-        """A step that was asked for and saved in the job's present run."""
+    def save(self, job_id: int, name: str, second: float, *, is_asked: bool = True) -> None:
+        """A step that was saved in the job's present run, after the provider was asked."""
         run = self._rows[job_id]["run"]
-        self.calls.append(Call(job_id, run, name, outcome))
+        self.calls += [Call(job_id, run, name, "200")] if is_asked else []
         row = {"name": name, "state": "succeeded", "started_at": "a", "finished_at": f"{second}", "output": {"a": 1}}
         self.changes.append(Change(at(second), "job_steps", job_id, run, {**row, "state": "running"}, row))
         self.steps.append(Step(job_id, name, "succeeded"))
@@ -121,39 +126,10 @@ class World:
         deed = Deed(kind, job_id, at(second), ended_at=at(second + 1), status=200)
         self.ledger.deeds.append(replace(deed, **changes))
 
-    def _add_succeeded(self) -> None:
-        self.add_ticket(1, key="key-1")
-        self.claim(1, 1)
-        self.calls.append(Call(1, 1, "classify", "200"))
-        self.end(1, 10, "queued", "lost")
-        self.claim(1, 11)
-        for second, name in enumerate(STEPS, 12):
-            self.save(1, name, second)
-        result = {"team": "billing", "priority": 1, "draft_reply": "About Charged twice [q1]", "embedding_version": "e"}
-        self.end(1, 15, "succeeded", "succeeded", result=result)
-        published = {"team": "billing", "priority": 1, "draft_reply": result["draft_reply"], "is_embedded": True}
-        self.tickets[500_001] = replace(self.tickets[500_001], **published)  # type: ignore[arg-type] # by name
-        self.ledger.sightings.append(Sighting(1, "succeeded", result))
-
-    def _add_dead_letter(self) -> None:
-        self.add_ticket(2)
-        for second in (0, 10):
-            self.claim(2, second + 1)
-            self.calls.append(Call(2, self._rows[2]["run"], "classify", "503"))
-            self.end(2, second + 2, "queued", "retry", last_error=ERROR)
-            self.claim(2, second + 3)
-            self.calls.append(Call(2, self._rows[2]["run"], "classify", "429", times=3))
-            self.end(2, second + 4, "dead_letter", "dead_letter", last_error=ERROR)
-            if second == 0:
-                self.retry(2, 5)
-        self.messages.append(poison(2, self._rows[2]["delivery"]))
-
     def retry(self, job_id: int, second: float) -> None:
         """A person's retry, as it should be."""
         self.decide("retry", job_id, second)
         self.move(job_id, second + 0.5, state="queued", delivery=self._rows[job_id]["delivery"] + 1, attempts=0)
 
-    def _add_cancelled(self) -> None:
-        self.add_ticket(3)
-        self.decide("cancel", 3, 2, ended_at=None, status=None)
-        self.move(3, 2.5, state="cancelled")
+
+Plant = Callable[[World], None]

@@ -1,0 +1,101 @@
+"""A worker in the middle of a run that does at each step what the test says, as late as the test says it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+from pydantic import BaseModel
+
+from shared.errors import DatabaseUnavailable, LaneBusy, Misconfigured, Refused, Throttled, Unavailable
+from shared.kinds import ticket
+from shared.kinds.kind import Desk, Kind, Step
+from shared.worker import Worker
+
+#: What a step can come to, by the name of the job's outcome.
+TROUBLE: Mapping[str, Callable[[], Exception]] = {
+    "retry": lambda: Unavailable("The provider answered 503."),
+    "failed": lambda: Refused("The provider answered 400."),
+    "throttled": lambda: Throttled("The provider answered 429."),
+    "quota": lambda: LaneBusy("The quota is used up."),
+    "misconfigured": lambda: Misconfigured("The provider answered 401."),
+    "unexpected": lambda: ValueError("nobody expected this"),
+    "database away": DatabaseUnavailable,
+}
+
+
+class NoInput(BaseModel):
+    """A review is asked for with nothing."""
+
+
+def kinds_of(work: Callable[[Desk], Awaitable[str]]) -> dict[str, Kind]:
+    """A ticket of two steps, and a review of two with a person's approval in between, that can be stopped."""
+    first, second = Step("step_1", work, stage=1), Step("step_2", work, stage=3)
+    asked = Step("approve", stage=2, is_approval=True)
+    review = Kind(
+        "review",
+        queue="reports",
+        plan=lambda _: (first, asked, second),
+        deadline_s=600,
+        result=dict,
+        input=NoInput,
+        is_cancellable=True,
+    )
+    return {
+        "ticket": replace(ticket.KIND, plan=lambda _: (first, second), result=dict, publish=""),
+        "review": review,
+    }
+
+
+class RunByHand:
+    """One message given to a worker. Every output of a step is another text, so that a step saved twice shows."""
+
+    _numbers = itertools.count(1)
+
+    def __init__(self, worker: Worker, body: str, *, slice_s: float) -> None:
+        policy = replace(worker.policy, slice_s=slice_s)
+        worker = replace(worker, kinds=kinds_of(self._step), policy=policy)
+        self._at_step = asyncio.Event()
+        self._word: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(worker.work(body))
+
+    @property
+    def is_over(self) -> bool:
+        return self._task.done()
+
+    async def rest(self) -> None:
+        """Until it stands at a step, or is over. Raises what the host would see, but for what was ordered."""
+        at_step = asyncio.create_task(self._at_step.wait())
+        await asyncio.wait({self._task, at_step}, return_when=asyncio.FIRST_COMPLETED)
+        at_step.cancel()
+        if self._task.done():
+            with suppress(ValueError):
+                self._task.result()
+
+    async def tell(self, word: str) -> None:
+        """Let the step end: `saved`, or in trouble."""
+        self._at_step.clear()
+        told, self._word = self._word, asyncio.get_running_loop().create_future()
+        told.set_result(word)
+        await self.rest()
+
+    async def settle(self) -> None:
+        """Give a run that was stopped from outside the time to end."""
+        if self._word.cancelled():
+            await self._task
+
+    async def kill(self) -> None:
+        """The process dies at the step."""
+        self._task.cancel()
+        await asyncio.wait({self._task})
+        self._word.cancel()
+
+    async def _step(self, desk: Desk) -> str:
+        self._at_step.set()
+        word = await self._word
+        if word in TROUBLE:
+            raise TROUBLE[word]()
+        return f"output {next(self._numbers)}"
