@@ -265,6 +265,7 @@ var identitySettings = {
 }
 var workSettings = {
   DATABASE_POOL_SIZE: string(poolSize)
+  DATABASE_PREPARE: 'true' // no PgBouncer lies in between
   TICKET_QUEUE: workQueues[0]
   REPORT_QUEUE: workQueues[1]
   WEBHOOK_QUEUE: workQueues[2]
