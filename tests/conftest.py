@@ -11,7 +11,6 @@ import httpx
 import psycopg
 import pytest
 
-from migrations.__main__ import migrate
 from shared import wiring
 from shared.db import Database
 from shared.settings import Settings
@@ -24,7 +23,7 @@ from simulator.stack.azurite import Azurite
 from simulator.stack.postgres import Postgres, throw_away_postgres
 from tests import pgbouncer
 from tests.front import Front
-from tests.stage import APP_ROLE, Mailroom
+from tests.stage import APP_ROLE, Mailroom, make_schema
 from tests.tcp_wire import Wire
 
 pytest_plugins = ["tests.genuine.plugin"]
@@ -66,9 +65,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def postgres() -> Iterator[Postgres]:
     """A Postgres server with the newest schema, and the app's role with the rights that a deployment gives it."""
     with throw_away_postgres() as server:
-        with psycopg.connect(server.url, autocommit=True) as connection:
-            connection.execute(f"CREATE ROLE {APP_ROLE} LOGIN")
-        migrate(server.url, app_role=APP_ROLE, say=False)
+        make_schema(server.url)
         yield server
 
 

@@ -18,6 +18,7 @@ from azure.storage.queue import QueueMessage
 from azure.storage.queue.aio import QueueClient, QueueServiceClient
 from psycopg.rows import dict_row
 
+from migrations.__main__ import migrate
 from shared.api.asked import NewTicket
 from shared.db import Database, Row
 from shared.intake import Asked
@@ -94,6 +95,13 @@ class Mailroom:
         except ResourceNotFoundError:
             return []
         return [json.loads(base64.b64decode(message.content)) for message in messages]
+
+
+def make_schema(url: str) -> None:
+    """The newest schema, and the app's role with the rights that a deployment gives it."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {APP_ROLE} LOGIN")
+    migrate(url, app_role=APP_ROLE, say=False)
 
 
 async def until(condition: Callable[[], Awaitable[T]], what: str, *, within_s: float = 15.0) -> T:

@@ -10,13 +10,12 @@ from collections.abc import AsyncIterator, Iterator
 import psycopg
 import pytest
 
-from migrations.__main__ import migrate
 from shared.db import Connection
 from shared.wiring import App
 from simulator.stack.postgres import Postgres, throw_away_postgres
 from tests.conftest import EMPTY
 from tests.front import Answer, Front
-from tests.stage import saved, transaction, until
+from tests.stage import make_schema, saved, transaction, until
 from tests.tcp_wire import Wire
 
 GOOD = {"customer_id": "C-0022", "subject": "Charged twice"}
@@ -30,7 +29,7 @@ def server() -> Iterator[Postgres]:
     """A server of this module's own, that may be killed, has few places, and keeps what it has confirmed."""
     limits = {"max_connections": str(PLACES), "superuser_reserved_connections": "0", "synchronous_commit": "on"}
     with throw_away_postgres(limits) as running:
-        migrate(running.url, say=False)
+        make_schema(running.url)
         yield running
 
 
