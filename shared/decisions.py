@@ -85,7 +85,8 @@ class Decisions:
         """Why nothing can be decided: somebody was faster, or the job never asked."""
         verdict = await approvals.latest(self.db, job_id)
         if verdict is None or verdict.decided_at is None:
-            return await self._conflict(job_id, "only a job that waits for approval can be decided about")
+            rule = "only a job that waits for approval, and not for too long, can be decided about"
+            return await self._conflict(job_id, rule)
         who = f" by {verdict.decided_by}" if verdict.decided_by else ""
         return Conflict(f"Job {job_id} was {verdict.state}{who} at {time_text(verdict.decided_at)}.")
 

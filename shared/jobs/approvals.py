@@ -15,7 +15,9 @@ from shared.jobs.people import Moved
 APPROVE: LiteralString = """
 WITH job AS (
     UPDATE jobs SET state = 'queued', delivery = delivery + 1, run_after = clock_timestamp()
-    WHERE job_id = %(job_id)s AND state = 'waiting_for_approval'
+    WHERE job_id = %(job_id)s AND state = 'waiting_for_approval' AND NOT EXISTS (
+        SELECT FROM approvals WHERE approvals.job_id = jobs.job_id AND approvals.state = 'waiting'
+        AND expires_at <= clock_timestamp())
     RETURNING job_id, state, queue, delivery, endpoint, run_after
 ), decided AS (
     UPDATE approvals SET state = 'approved', decided_by = %(by)s, decided_at = clock_timestamp(), comment = %(comment)s

@@ -79,8 +79,9 @@ def _reset(_: list[str]) -> int:
 
 
 def _test(arguments: list[str]) -> int:
+    """All tests, files side by side in two processes, for most of their time is waiting; or just what was asked for."""
     _set_up([])
-    hand_over([sys.executable, "-m", "pytest", *arguments])
+    hand_over([sys.executable, "-m", "pytest", *(arguments or ["-n", "2", "--dist", "loadfile"])])
 
 
 def _replay(arguments: list[str]) -> int:

@@ -148,6 +148,7 @@ async def ended_well(world: World, job_id: int) -> bool:
     return len(world.seen.jobs) == 1 and set(world.seen.jobs[job_id]["result"]) == {"step_1", "step_2"}
 
 
+@pytest.mark.timeout(240)  # each point is crashed at, before and after
 @pytest.mark.parametrize(
     ("way", "is_provider_down", "points"),
     [
@@ -169,7 +170,7 @@ async def test_ticket_when_its_process_dies_at_any_point_then_goes_its_way_and_n
     assert points | {"claim.start_step", "claim.save_step", "leave.succeed"} <= set(never.passed)
     runs = len(await runs_of(offline.db, job_id))
 
-    for point in never.points:
+    for point in (point for point in never.points if point[1] == 0):
         for side in get_args(Side):
             where = f"dead {side} {point}"
             with psycopg.connect(database_url, autocommit=True) as connection:

@@ -131,6 +131,7 @@ async def test_approval_when_nobody_gives_it_then_expired(front: Front, app: App
     job_id = await post(front, require_approval=True)
     await work(app, mailroom)
     await app.db.execute("UPDATE approvals SET expires_at = now() - interval '1 second'")
+    assert (await front.post(f"/v1/jobs/{job_id}/approve", {"decided_by": "mei"})).status == 409
     await app.sweep.run_pass()
     job = (await front.get(f"/v1/jobs/{job_id}")).json()
     assert (job["state"], job["last_error"]["code"], job["approval"]["state"]) == (

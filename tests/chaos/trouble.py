@@ -45,27 +45,28 @@ class Trouble:
                 await self._happen(action)
 
     async def _happen(self, action: Action) -> None:
-        stage = self.stage
-        host = stage.hosts[action.host]
         match action.kind:
             case "provider":
-                await stage.set_provider(dict(action.mode))
-            case "kill_host":
-                await asyncio.to_thread(host.process.kill)
-            case "stop_host":
-                await asyncio.to_thread(host.process.stop)
-            case "kill_worker":
-                kill_children(host.process)
-            case "freeze_host" | "freeze_postgres":
-                await self._freeze(host if action.strikes_host else stage.postgres, action.away_s)
+                await self.stage.set_provider(dict(action.mode))
             case "cut_connections":
                 await asyncio.to_thread(self._cut_connections)
             case "cut_power":
                 await self._cut_power(action)
-            case "kill_postgres" | "stop_postgres" | "lose_postgres":
-                await self._restart(stage.postgres, action)
-            case "kill_azurite" | "stop_azurite":
-                await self._restart(stage.azurite, action)
+            case "kill_worker":
+                kill_children(self._server(action).process)
+            case "kill_host":
+                await asyncio.to_thread(self._server(action).kill)
+            case "stop_host":
+                await asyncio.to_thread(self._server(action).stop)
+            case "freeze_host" | "freeze_postgres" | "freeze_azurite":
+                await self._freeze(self._server(action), action.away_s)
+            case _:
+                await self._restart(self._server(action), action)
+
+    def _server(self, action: Action) -> Server:
+        if action.strikes_host:
+            return self.stage.hosts[action.host]
+        return self.stage.postgres if action.target == "postgres" else self.stage.azurite
 
     async def _restart(self, server: Server, action: Action) -> None:
         """It is away for a while; its files are what they were at that moment."""

@@ -19,6 +19,7 @@ Kind = Literal[
     "cut_connections",
     "kill_azurite",
     "stop_azurite",
+    "freeze_azurite",
     "cut_power",
     "provider",
 ]
@@ -35,6 +36,7 @@ WEIGHTS: dict[Kind, int] = {
     "cut_connections": 4,
     "kill_azurite": 4,
     "stop_azurite": 2,
+    "freeze_azurite": 2,
     "cut_power": 2,
     "provider": 16,
 }
@@ -47,6 +49,7 @@ AWAY_S: dict[Kind, tuple[float, float]] = {
     "lose_postgres": (125, 150),
     "kill_azurite": (0, 10),
     "stop_azurite": (0, 10),
+    "freeze_azurite": (1, 8),
     "cut_power": (0, 5),
 }
 LONG_SCRIPT_S = 600.0
