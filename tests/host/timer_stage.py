@@ -204,7 +204,7 @@ def is_on_time(at: datetime, due: datetime) -> bool:
 
 def is_soon(at: datetime, since: datetime) -> bool:
     """Right after, when storage has to be asked on the way."""
-    return timedelta() <= at - since <= timedelta(seconds=1)
+    return timedelta() <= at - since <= timedelta(seconds=3)
 
 
 def ticks_of(runs: list[Run], every_s: int) -> list[int]:
