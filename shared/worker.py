@@ -12,7 +12,6 @@ from shared.db import Database, insist
 from shared.errors import DatabaseUnavailable
 from shared.jobs import claim as claims
 from shared.jobs import leave, people
-from shared.jobs.claim import Claim
 from shared.jobs.leave import Left
 from shared.jobs.states import JobError
 from shared.kinds.kind import Kind, Step
@@ -79,20 +78,18 @@ class Worker:
         if self.heart.closing:
             raise ShuttingDown("the worker is shutting down")
         claim_id = uuid.uuid4()
-        tries: list[float] = []
-
-        async def take() -> Claim | None:
-            tries.append(time.monotonic())
-            return await claims.claim(self.db, message.job_id, message.delivery, claim_id, lease_s=self.heart.lease_s)
-
-        claim = await insist(take, for_s=PATIENCE_S)
+        asked_at = time.monotonic()
+        claim = await insist(
+            lambda: claims.claim(self.db, message.job_id, message.delivery, claim_id, lease_s=self.heart.lease_s),
+            for_s=PATIENCE_S,
+        )
         if claim is None:
             await insist(lambda: self._not_claimed(message), for_s=PATIENCE_S)
             return
         log.info("job %d: running (attempt %d)", claim.job_id, claim.attempts)
         kind = self.kinds.get(claim.kind) or unknown(claim.kind)
-        run = Run(claim, self.heart, claimed_at=tries[-1], slice_s=self.policy.slice_s, yields=kind.yields)
-        run.lease_until = tries[0] + self.heart.lease_s  # the first try may have had it, and its answer was lost
+        run = Run(claim, self.heart, claimed_at=time.monotonic(), slice_s=self.policy.slice_s, yields=kind.yields)
+        run.lease_until = asked_at + self.heart.lease_s  # the first try may have had it, and its answer was lost
         with self.heart.beats_for(run):
             outcome = await carry_out(WorkDesk(run, self.db, self.gate, self.courier, saved=dict(claim.saved)), kind)
             await self._leave(run, kind, outcome)
