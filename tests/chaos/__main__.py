@@ -39,7 +39,10 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=5.0, help="of chaos; calm and audit come on top (%(default)g)")
     parser.add_argument("--seed", type=int, help="brings the script of an earlier run again; printed by every run")
     parser.add_argument("--folder", type=Path, help="where data and logs go and stay (default: a temporary folder)")
-    return parser.parse_args()
+    asked = parser.parse_args()
+    if asked.folder and asked.folder.exists() and any(asked.folder.iterdir()):
+        parser.error(f"{asked.folder} is not empty")
+    return asked
 
 
 if __name__ == "__main__":
