@@ -49,6 +49,7 @@ class Wire:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._server.wait_closed()
 
     def cut(self) -> None:
         """Every connection breaks, and new ones break at once."""
@@ -69,18 +70,23 @@ class Wire:
         """The next question with `marker` in it reaches the server, but its connection breaks before the answer."""
         self._marker = marker
 
-    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if not self._is_up:
-            writer.transport.abort()
-            return
+    def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._carry(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: writer.transport.abort())  # also of one that was cancelled before it began
+
+    async def _carry(self, client: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await self._may_flow.wait()
-        server_reader, server_writer = await asyncio.open_connection(LOOPBACK, self._to_port)
+        server, server_writer = await asyncio.open_connection(LOOPBACK, self._to_port)
         ends = Ends(writer, server_writer)
         self._connections.add(ends)
-        for work in (self._ask(reader, ends), self._answer(server_reader, ends)):
-            task = asyncio.create_task(work)
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        try:
+            if self._is_up:
+                await asyncio.gather(self._ask(client, ends), self._answer(server, ends))
+        finally:
+            self._connections.discard(ends)
+            ends.abort()
 
     async def _ask(self, client: asyncio.StreamReader, ends: Ends) -> None:
         while piece := await self._read(client):
@@ -97,7 +103,6 @@ class Wire:
                 break
             ends.client.write(piece)
         ends.client.close()
-        self._connections.discard(ends)
 
     async def _read(self, source: asyncio.StreamReader) -> bytes:
         try:
