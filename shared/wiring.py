@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import get_args
 
 import httpx
 
+from shared import log
 from shared.db import Database
 from shared.decisions import Decisions
 from shared.intake import Intake, Rules
@@ -22,6 +24,7 @@ from shared.provider.breaker import Breaker
 from shared.provider.client import Endpoint, Provider
 from shared.provider.gate import Gate
 from shared.provider.lane import Lane, Limits
+from shared.pulse import Pulse
 from shared.queues import outbox
 from shared.queues.poison import Poison
 from shared.queues.storage import Queues
@@ -29,8 +32,10 @@ from shared.relay import Relay
 from shared.runs.run import Heart
 from shared.settings import Settings
 from shared.shutdown import on_terminate
+from shared.signals import Signals
 from shared.status import Status
 from shared.sweep import Backoff, Sweep
+from shared.telemetry import OFF, Telemetry, telemetry
 from shared.waiting import WaitingRoom
 from shared.webhooks.courier import Courier
 from shared.webhooks.sender import Sender
@@ -38,6 +43,8 @@ from shared.webhooks.signature import Signer
 from shared.worker import Policy, Worker
 
 WEBHOOKS_PER_HOST = 2
+SEND_S = 5.0
+LAST_WORDS_S = 2.0  # the host waits ten seconds for a worker that ends
 TIMER_STAY_S = 4.0  # a pass that stays lets coarse timers keep up with a backlog
 
 
@@ -57,10 +64,17 @@ class App:
     overview: Overview
     kick: Kicks
     http: httpx.AsyncClient
+    telemetry: Telemetry
+
+    async def drain(self, *, within_s: float) -> None:
+        """Let the runs come to an end, and send what there is to tell of them."""
+        await self.worker.heart.drain(within_s=within_s)
+        await self.telemetry.send(within_s=LAST_WORDS_S)
 
     async def close(self) -> None:
         """Give back what the app holds, when the process or a test ends."""
-        await self.worker.heart.drain(within_s=self.settings.drain_seconds)
+        await self.drain(within_s=self.settings.drain_seconds)
+        await asyncio.to_thread(self.telemetry.close)
         await self.kick.stop()
         await self.http.aclose()
         await self.queues.close()
@@ -68,11 +82,16 @@ class App:
 
 
 async def build(
-    settings: Settings, *, http: httpx.AsyncClient | None = None, kinds: Mapping[str, Kind] | None = None
+    settings: Settings,
+    *,
+    http: httpx.AsyncClient | None = None,
+    kinds: Mapping[str, Kind] | None = None,
+    telemetry: Telemetry = OFF,
 ) -> App:
     """Build the app; connections are made in the background, so that this never fails for want of a server."""
     for noisy in ("azure", "httpx", "httpcore"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+    signals = telemetry.signals
     db = Database(settings.database_url, pool_size=settings.database_pool_size, prepare=settings.database_prepare)
     await db.open()
     queues = Queues.connect(settings.jobs_queue)
@@ -86,23 +105,35 @@ async def build(
     }
     share_limits = {"tickets": outbox.NO_LIMIT, "reports": settings.reports_max_running, "webhooks": WEBHOOKS_PER_HOST}
     backoff = Backoff(settings.retry_base_seconds, settings.retry_cap_seconds)
-    relay = Relay(db, queues, lane, names, share_limits)
-    sweep = Sweep(db, queues, Poison(db, queues, names), names, settings.job_lease_seconds, backoff)
+    overview = Overview(db, queues, lane, share_limits)
+    report = _pulse(telemetry, overview, kinds)
+    relay = Relay(db, queues, lane, names, share_limits, signals)
+    sweep = Sweep(db, queues, Poison(db, queues, names), names, settings.job_lease_seconds, backoff, report)
     kick = Kicks(relay, sweep)
     heart = Heart(db, lease_s=settings.job_lease_seconds, after_beat=kick.look)
     return App(
         settings=settings,
         db=db,
         queues=queues,
-        intake=Intake(db, ticket.KIND, kinds, _rules(settings, lane.limits)),
+        intake=Intake(db, ticket.KIND, kinds, _rules(settings, lane.limits), signals),
         relay=relay,
         sweep=sweep,
-        worker=Worker(db, _gate(settings, db, http, lane), _courier(settings), heart, kinds, _policy(settings), kick),
+        worker=Worker(
+            db,
+            _gate(settings, db, http, lane, signals),
+            _courier(settings, signals),
+            heart,
+            kinds,
+            _policy(settings),
+            kick,
+            signals,
+        ),
         status=Status(db, kinds, WaitingRoom(db)),
         decisions=Decisions(db, kinds),
-        overview=Overview(db, queues, lane, share_limits),
+        overview=overview,
         kick=kick,
         http=http,
+        telemetry=telemetry,
     )
 
 
@@ -138,7 +169,15 @@ def _policy(settings: Settings) -> Policy:
     )
 
 
-def _gate(settings: Settings, db: Database, http: httpx.AsyncClient, lane: Lane) -> Gate:
+def _pulse(telemetry: Telemetry, overview: Overview, kinds: Iterable[str]) -> Callable[[], Awaitable[None]] | None:
+    """What the sweep reports by; None when nobody listens. Deliveries of webhooks count nowhere as jobs."""
+    if telemetry.gauges is None:
+        return None
+    send = partial(telemetry.send, within_s=SEND_S)
+    return Pulse(overview, telemetry.gauges, [kind for kind in kinds if kind != webhook.KIND.name], send).feel
+
+
+def _gate(settings: Settings, db: Database, http: httpx.AsyncClient, lane: Lane, signals: Signals) -> Gate:
     provider = Provider(
         http,
         url=settings.provider_url,
@@ -147,6 +186,7 @@ def _gate(settings: Settings, db: Database, http: httpx.AsyncClient, lane: Lane)
         chat_model=settings.provider_chat_model,
         embedding_model=settings.provider_embedding_model,
         timeout_s=settings.provider_timeout,
+        signals=signals,
     )
     threshold = breaker.threshold(settings.job_max_attempts)
     lease_s = settings.provider_timeout + 5
@@ -154,10 +194,10 @@ def _gate(settings: Settings, db: Database, http: httpx.AsyncClient, lane: Lane)
     return Gate(provider, lane, breakers, settings.retry_base_seconds, settings.retry_cap_seconds)
 
 
-def _courier(settings: Settings) -> Courier:
+def _courier(settings: Settings, signals: Signals) -> Courier:
     secret = settings.webhook_secret
     signer = Signer(secret, settings.webhook_secret_previous) if secret else None
-    return Courier(signer, Sender(allow_private=settings.webhook_allow_private))
+    return Courier(signer, Sender(allow_private=settings.webhook_allow_private), signals)
 
 
 _app: App | None = None
@@ -171,6 +211,9 @@ async def app() -> App:
         _building = _building or asyncio.Lock()
         async with _building:
             if _app is None:
-                _app = await build(Settings.read())
-                on_terminate(_app.worker.heart.drain, within_s=_app.settings.drain_seconds)
+                settings = Settings.read()
+                if settings.log_format == "json":
+                    log.write_json()
+                _app = await build(settings, telemetry=telemetry(settings))
+                on_terminate(_app.drain, within_s=settings.drain_seconds)
     return _app
