@@ -21,6 +21,7 @@ from shared.api.models import Live
 from shared.api.replies import accepted_reply, file_reply, json_reply, replies, reply
 from shared.errors import NotFound
 from shared.intake import Asked
+from shared.pages.folder import DASHBOARD, to_page
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
 
@@ -217,6 +218,27 @@ async def health_ready(req: func.HttpRequest) -> func.HttpResponse:
 async def show_openapi(req: func.HttpRequest) -> func.HttpResponse:
     """This API as an OpenAPI document."""
     return json_reply(200, openapi.document_text())
+
+
+@app.route("/", methods=["GET", "HEAD"], auth_level=func.AuthLevel.ANONYMOUS)
+@replies
+async def show_root(req: func.HttpRequest) -> func.HttpResponse:
+    """The bare address leads to the dashboard."""
+    return to_page("/dashboard")
+
+
+@app.route("dashboard", methods=["GET", "HEAD"], auth_level=func.AuthLevel.ANONYMOUS)
+@replies
+async def show_dashboard(req: func.HttpRequest) -> func.HttpResponse:
+    """The page for people."""
+    return DASHBOARD.reply(req, "index.html")
+
+
+@app.route("dashboard/{name}", methods=["GET", "HEAD"], auth_level=func.AuthLevel.ANONYMOUS)
+@replies
+async def show_dashboard_file(req: func.HttpRequest) -> func.HttpResponse:
+    """The page's styles and scripts."""
+    return DASHBOARD.reply(req, req.route_params["name"])
 
 
 @app.route("{*path}")

@@ -264,6 +264,7 @@ var identitySettings = {
   DATABASE_URL: 'postgresql://${names.identity}@${databaseHost}:5432/${databaseName}?sslmode=verify-full'
 }
 var workSettings = {
+  AzureWebJobsDisableHomepage: 'true' // the app answers at / itself
   DATABASE_POOL_SIZE: string(poolSize)
   DATABASE_PREPARE: 'true' // no PgBouncer lies in between
   TICKET_QUEUE: workQueues[0]

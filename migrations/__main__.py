@@ -43,7 +43,7 @@ def migrate(url: str, *, app_role: str | None = None, say: bool = True) -> list[
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SET statement_timeout = 0")
         connection.execute("SET lock_timeout = 0")
-        connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
+        take_turn(connection)
         connection.execute("SET lock_timeout = '2s'")
         connection.execute(
             "CREATE TABLE IF NOT EXISTS schema_migrations"
@@ -65,6 +65,12 @@ def migrate(url: str, *, app_role: str | None = None, say: bool = True) -> list[
         if app_role:
             grant(connection, app_role)
     return applied
+
+
+def take_turn(connection: psycopg.Connection) -> None:
+    """Wait for whoever migrates now: by asking, because CREATE INDEX CONCURRENTLY waits for every open statement."""
+    while connection.execute("SELECT pg_try_advisory_lock(%s)", (LOCK,)).fetchone() != (True,):
+        time.sleep(0.1)
 
 
 def apply(connection: psycopg.Connection, path: Path) -> None:

@@ -91,19 +91,26 @@ class Database:
         async with translated():
             return await bounded(self._lend(work, in_transaction))
 
-    async def fetch_all(self, query: LiteralString, params: Params, row: type[T]) -> list[T]:
-        """Run one statement; its rows as `row` objects, built by column name."""
+    async def fetch_all(
+        self, query: LiteralString, params: Params, row: type[T], *, plan_anew: bool = False
+    ) -> list[T]:
+        """Run one statement; its rows as `row` objects, built by column name.
+
+        `plan_anew`: for a statement whose best plan depends on its parameters, so that no kept plan fits.
+        """
 
         async def work(connection: Connection) -> list[T]:
             async with connection.cursor(row_factory=class_row(row)) as cursor:
-                await cursor.execute(query, params)
+                await cursor.execute(query, params, prepare=False if plan_anew else None)
                 return await cursor.fetchall()
 
         return await self.run(work)
 
-    async def fetch_one(self, query: LiteralString, params: Params, row: type[T]) -> T | None:
+    async def fetch_one(
+        self, query: LiteralString, params: Params, row: type[T], *, plan_anew: bool = False
+    ) -> T | None:
         """Run one statement; its first row as a `row` object, None when there is none."""
-        rows = await self.fetch_all(query, params, row)
+        rows = await self.fetch_all(query, params, row, plan_anew=plan_anew)
         return rows[0] if rows else None
 
     async def fetch_dicts(self, query: LiteralString, params: Params | None = None) -> list[Row]:

@@ -11,6 +11,7 @@ from shared.api.models import JobDetail, Redriven
 from shared.db import Database
 from shared.errors import Conflict, NotFound
 from shared.jobs import approvals, dead_letters, people, reading
+from shared.jobs.dead_letters import Those
 from shared.kinds.kind import Kind
 from shared.log import logger
 from shared.names import time_text
@@ -67,10 +68,12 @@ class Decisions:
         return await self._job(job_id)
 
     async def retry_many(self, body: Redrive) -> Redriven:
-        """Put dead letters or failed jobs back on the queue by a filter."""
-        done = await dead_letters.retry_many(
-            self.db, state=body.state, kind=body.kind, error_code=body.error_code, limit=body.limit
-        )
+        """Put dead letters or failed jobs back on the queue by a filter, or only count them."""
+        those = Those(body.state, body.kind, body.workspace_id, body.error_code)
+        if body.dry_run:
+            done = await dead_letters.count_many(self.db, those)
+        else:
+            done = await dead_letters.retry_many(self.db, those, limit=body.limit)
         for job_id in done.job_ids:
             log.info("job %d: queued (retried by a person)", job_id)
         return Redriven(retried=len(done.job_ids), remaining=done.remaining)

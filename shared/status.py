@@ -17,7 +17,7 @@ from shared.jobs import reading
 from shared.jobs.reading import JobWay
 from shared.jobs.states import FINISHED
 from shared.kinds.kind import Kind
-from shared.names import job_number, ticket_name, ticket_number
+from shared.names import MAX_ID, job_number, ticket_name, ticket_number
 from shared.waiting import WaitingRoom
 
 LONGEST_POLL_S = 30
@@ -45,7 +45,7 @@ class Status:
 
     async def tickets(self, query: TicketQuery) -> TicketPage:
         """A page, newest first. Raises InvalidInput for a cursor of another list."""
-        before = _cursor(query.after, ticket_number)
+        before = _cursor(query.after, ticket_number) or MAX_ID
         rows = await tickets.page(self.db, query.model_dump() | {"before": before, "limit": query.limit + 1})
         items = [views.ticket(row) for row in rows[: query.limit]]
         return TicketPage(items=items, next=items[-1].ticket_id if len(rows) > query.limit else None)
@@ -72,7 +72,7 @@ class Status:
 
     async def jobs(self, query: JobQuery) -> JobPage:
         """A page, newest first. Raises InvalidInput for a cursor of another list."""
-        before = _cursor(query.after, job_number)
+        before = _cursor(query.after, job_number) or MAX_ID
         rows = await reading.page(self.db, query.model_dump() | {"before": before, "limit": query.limit + 1})
         items = [views.job(row) for row in rows[: query.limit]]
         return JobPage(items=items, next=str(items[-1].job_id) if len(rows) > query.limit else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString
@@ -26,16 +27,72 @@ FROM tickets LEFT JOIN jobs ON jobs.ticket_id = tickets.ticket_id
 
 ONE: LiteralString = _COLUMNS + "WHERE tickets.ticket_id = %(ticket_id)s"
 
-PAGE: LiteralString = (
-    _COLUMNS
-    + """
-WHERE (%(ai_state)s::text IS NULL OR jobs.state = %(ai_state)s)
-  AND (%(team)s::text IS NULL OR team = %(team)s)
-  AND (%(customer_id)s::text IS NULL OR customer_id = %(customer_id)s)
-  AND (%(before)s::bigint IS NULL OR tickets.ticket_id < %(before)s)
-ORDER BY tickets.ticket_id DESC LIMIT %(limit)s
-"""
+_FILTERS: Mapping[str, LiteralString] = {
+    "ai_state": "jobs.state = %(ai_state)s",
+    "team": "team = %(team)s",
+    "customer_id": "customer_id = %(customer_id)s",
+    "workspace_id": "tickets.workspace_id = %(workspace_id)s",
+}
+
+
+@dataclass(frozen=True)
+class _Lead:
+    """Filters with an index of their own: the rows below a cursor, in the index's order; others look at what it gives.
+
+    The rows are a range, where equality would say the same: it keeps the planner from the primary key, which it takes
+    for short when a value is frequent, and which reads everything when the value has not come up for long.
+    """
+
+    filters: frozenset[str]
+    rows: LiteralString
+    order: LiteralString
+
+
+_LEADS = (  # the narrowest first
+    _Lead(
+        frozenset({"customer_id"}),
+        "customer_id >= %(customer_id)s AND (customer_id, tickets.ticket_id) < (%(customer_id)s, %(before)s)",
+        "customer_id DESC, tickets.ticket_id DESC",
+    ),
+    _Lead(
+        frozenset({"workspace_id", "ai_state"}),
+        "(jobs.workspace_id, jobs.state) >= (%(workspace_id)s, %(ai_state)s)"
+        " AND (jobs.workspace_id, jobs.state, jobs.ticket_id) < (%(workspace_id)s, %(ai_state)s, %(before)s)"
+        " AND jobs.state <> 'succeeded'",
+        "jobs.workspace_id DESC, jobs.state DESC, jobs.ticket_id DESC",
+    ),
+    _Lead(
+        frozenset({"ai_state"}),
+        "jobs.state >= %(ai_state)s AND (jobs.state, jobs.ticket_id) < (%(ai_state)s, %(before)s)"
+        " AND jobs.state <> 'succeeded'",
+        "jobs.state DESC, jobs.ticket_id DESC",
+    ),
+    _Lead(
+        frozenset({"workspace_id", "team"}),
+        "(tickets.workspace_id, team) >= (%(workspace_id)s, %(team)s)"
+        " AND (tickets.workspace_id, team, tickets.ticket_id) < (%(workspace_id)s, %(team)s, %(before)s)",
+        "tickets.workspace_id DESC, team DESC, tickets.ticket_id DESC",
+    ),
+    _Lead(
+        frozenset({"workspace_id"}),
+        "tickets.workspace_id >= %(workspace_id)s"
+        " AND (tickets.workspace_id, tickets.ticket_id) < (%(workspace_id)s, %(before)s)",
+        "tickets.workspace_id DESC, tickets.ticket_id DESC",
+    ),
+    _Lead(
+        frozenset({"team"}),
+        "team >= %(team)s AND (team, tickets.ticket_id) < (%(team)s, %(before)s)",
+        "team DESC, tickets.ticket_id DESC",
+    ),
+    _Lead(frozenset(), "tickets.ticket_id < %(before)s", "tickets.ticket_id DESC"),
 )
+
+
+def _page(given: frozenset[str], *, state_is_rare: bool) -> LiteralString:
+    able = given if state_is_rare else given - {"ai_state"}
+    lead = next(lead for lead in _LEADS if lead.filters <= able)
+    conditions = [lead.rows, *(_FILTERS[name] for name in sorted(given - lead.filters))]
+    return _COLUMNS + "WHERE " + " AND ".join(conditions) + " ORDER BY " + lead.order + " LIMIT %(limit)s"
 
 
 @dataclass(frozen=True)
@@ -87,6 +144,8 @@ async def one(db: Database, ticket_id: int) -> TicketRow | None:
     return await db.fetch_one(ONE, {"ticket_id": ticket_id}, TicketRow)
 
 
-async def page(db: Database, filters: dict[str, Any]) -> list[TicketRow]:
+async def page(db: Database, filters: Mapping[str, Any]) -> list[TicketRow]:
     """Newest first, below the number `before`, at most `limit`; a filter that is None does not filter."""
-    return await db.fetch_all(PAGE, filters, TicketRow)
+    given = frozenset(name for name in _FILTERS if filters[name] is not None)
+    statement = _page(given, state_is_rare=filters["ai_state"] != "succeeded")
+    return await db.fetch_all(statement, filters, TicketRow, plan_anew=True)

@@ -50,7 +50,7 @@ class Route:
 
     @functools.cached_property
     def pattern(self) -> re.Pattern[str]:
-        text = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", re.escape(self.template))
+        text = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", re.escape(self.template.strip("/")))
         return re.compile(re.sub(r"\\\{\\\*(\w+)\\\}", r"(?P<\1>.*)", text), re.IGNORECASE)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from shared.api.fields import Channel, CustomerId, Sent, Team, Text, WorkspaceId, storable
+from shared.api.fields import Channel, CustomerId, Sent, Team, Text, Word, WorkspaceId, storable
 from shared.jobs.states import State
 
 
@@ -30,7 +30,7 @@ class NewJob(Sent):
         str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500), AfterValidator(storable)
     ] = Field(examples=["Generate weekly support report"])
     workspace_id: WorkspaceId
-    kind: Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,64}$")] = "support_report"
+    kind: Word = "support_report"
     input: dict[str, Any] = Field(default_factory=dict)
     require_approval: bool = False
     webhook_url: Annotated[Text, Field(max_length=2048)] | None = None
@@ -58,9 +58,11 @@ class Redrive(Sent):
     """Which dead letters (or failed jobs) to put back on the queue, oldest first."""
 
     state: Literal["dead_letter", "failed"] = "dead_letter"
-    kind: Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,64}$")] | None = None
-    error_code: Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,64}$")] | None = None
+    kind: Word | None = None
+    workspace_id: WorkspaceId | None = None
+    error_code: Word | None = None
     limit: int = Field(default=100, ge=1, le=1000)
+    dry_run: bool = False
 
 
 class CustomerBody(Sent):
@@ -95,9 +97,11 @@ class TicketQuery(PageQuery):
     ai_state: State | None = None
     team: Team | None = None
     customer_id: CustomerId | None = None
+    workspace_id: WorkspaceId | None = None
 
 
 class JobQuery(PageQuery):
     state: State | None = None
-    kind: Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,64}$")] | None = None
+    kind: Word | None = None
     workspace_id: WorkspaceId | None = None
+    error_code: Word | None = None

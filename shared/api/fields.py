@@ -28,6 +28,7 @@ Text = Annotated[str, AfterValidator(storable)]
 Time = Annotated[datetime, PlainSerializer(time_text, return_type=str, when_used="json")]
 CustomerId = Annotated[str, StringConstraints(pattern=r"^C-[0-9]{4,5}$"), Field(examples=["C-0022"])]
 WorkspaceId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]{1,64}$"), Field(examples=["team_42"])]
+Word = Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,64}$")]  # a kind of job, an error's code
 
 
 class Sent(BaseModel):

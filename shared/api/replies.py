@@ -53,10 +53,15 @@ def file_reply(req: func.HttpRequest, file: Artifact) -> func.HttpResponse:
         "Referrer-Policy": "no-referrer",
         "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox",
     }
-    given = [tag.strip().removeprefix("W/") for tag in str(req.headers.get("if-none-match", "")).split(",")]
-    if etag in given or "*" in given:
+    if is_unchanged(req, etag):
         return func.HttpResponse(status_code=304, headers=headers)
     return func.HttpResponse(file.content, status_code=200, headers=headers)
+
+
+def is_unchanged(req: func.HttpRequest, etag: str) -> bool:
+    """Whether the caller has this already (If-None-Match); a proxy that compresses makes a weak tag of a strong one."""
+    given = [tag.strip().removeprefix("W/") for tag in str(req.headers.get("if-none-match", "")).split(",")]
+    return etag in given or "*" in given
 
 
 def replies(handler: Handler) -> Handler:

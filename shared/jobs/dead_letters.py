@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, LiteralString, Protocol
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, LiteralString, Protocol
 
 from shared.db import Database
 from shared.jobs.people import AFRESH, Moved
@@ -71,13 +71,25 @@ WITH job AS (
 SELECT job_id, state FROM job
 """
 
+# Read from the indexes of the lists alone, which is what makes an exact number cheap.
+_MATCHING: LiteralString = """
+SELECT job_id FROM jobs
+WHERE state = %(state)s AND (kind = %(kind)s OR (%(kind)s::text IS NULL AND kind <> 'webhook'))
+  AND (%(workspace_id)s::text IS NULL OR workspace_id = %(workspace_id)s)
+  AND (%(error_code)s::text IS NULL OR last_error->>'code' = %(error_code)s)
+"""
+
+COUNT_MANY: LiteralString = (
+    "SELECT '{}'::bigint[] AS job_ids, count(*) AS remaining FROM (" + _MATCHING + ") AS matching"
+)
+
 RETRY_MANY: LiteralString = (
-    """
-WITH picked AS (
-    SELECT job_id FROM jobs
-    WHERE state = %(state)s AND (%(kind)s::text IS NULL OR kind = %(kind)s)
-      AND (%(error_code)s::text IS NULL OR last_error->>'code' = %(error_code)s)
-    ORDER BY job_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+    "WITH matching AS MATERIALIZED ("
+    + _MATCHING
+    + """
+), picked AS (
+    SELECT jobs.job_id FROM matching JOIN jobs ON jobs.job_id = matching.job_id AND jobs.state = %(state)s
+    ORDER BY matching.job_id LIMIT %(limit)s FOR UPDATE OF jobs SKIP LOCKED
 ), job AS ("""
     + AFRESH
     + """
@@ -90,9 +102,7 @@ WITH picked AS (
     UPDATE poison_passes SET is_wanted = true WHERE queue IN (SELECT queue FROM job)
 )
 SELECT ARRAY(SELECT job_id FROM job ORDER BY job_id) AS job_ids,
-       count(*) - (SELECT count(*) FROM job) AS remaining FROM jobs
-WHERE state = %(state)s AND (%(kind)s::text IS NULL OR kind = %(kind)s)
-  AND (%(error_code)s::text IS NULL OR last_error->>'code' = %(error_code)s)
+       (SELECT count(*) FROM matching) - (SELECT count(*) FROM job) AS remaining
 """
 )
 
@@ -113,6 +123,16 @@ class Copy(Protocol):
 
     @property
     def delivery(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Those:
+    """Which jobs are meant; what is None does not matter, but webhooks' deliveries are meant only by their kind."""
+
+    state: Literal["dead_letter", "failed"] = "dead_letter"
+    kind: str | None = None
+    workspace_id: str | None = None
+    error_code: str | None = None
 
 
 @dataclass(frozen=True)
@@ -165,10 +185,18 @@ async def discard(db: Database, job_id: int, by: str) -> Moved | None:
     return await db.fetch_one(DISCARD, {"job_id": job_id, "by": by}, Moved)
 
 
-async def retry_many(db: Database, *, state: str, kind: str | None, error_code: str | None, limit: int) -> Redriven:
+async def retry_many(db: Database, those: Those, *, limit: int) -> Redriven:
     """dead_letter or failed → queued for up to `limit` jobs, oldest first."""
-    params = {"state": state, "kind": kind, "error_code": error_code, "limit": limit}
-    found = await db.fetch_one(RETRY_MANY, params, Redriven)
+    return await _redrive(db, RETRY_MANY, those, limit=limit)
+
+
+async def count_many(db: Database, those: Those) -> Redriven:
+    """How many jobs `retry_many` would find now; none is touched."""
+    return await _redrive(db, COUNT_MANY, those)
+
+
+async def _redrive(db: Database, statement: LiteralString, those: Those, **more: int) -> Redriven:
+    found = await db.fetch_one(statement, asdict(those) | more, Redriven, plan_anew=True)
     if found is None:
         raise RuntimeError("an aggregate returned no row")
     return found

@@ -14,9 +14,9 @@ VALUES = json.loads((ROOT / "local.settings.json.example").read_text(encoding="u
 HOST = json.loads((ROOT / "host.json").read_text(encoding="utf-8"))
 
 # A browser opens these without a header: health checks, the document, files under their own token, static pages.
-OPEN = re.compile(r"v1/(health/(live|ready)|openapi\.json|artifacts/\{job_id\}/\{name\})|docs.*|dashboard.*")
+OPEN = re.compile(r"v1/(health/(live|ready)|openapi\.json|artifacts/\{job_id\}/\{name\})|docs.*|dashboard.*|/")
 CATCH_ALL = "{*path}"
-UNDESCRIBED = re.compile(r"v1/openapi\.json|docs.*|dashboard.*")
+UNDESCRIBED = re.compile(r"v1/openapi\.json|docs.*|dashboard.*|/")
 
 
 def test_routes_then_every_one_needs_a_key_but_those_a_browser_opens() -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from shared.wiring import App
+from tests.db.arrows import reach
 from tests.front import Front
-from tests.stage import accept, seed
+from tests.stage import accept, job_row, seed
 
 LISTS = {"/v1/tickets": "ticket_id", "/v1/jobs": "job_id"}
 BAD_LIMITS = (
@@ -23,6 +24,8 @@ BAD_FILTERS = {
     ("/v1/jobs", "state"): ("", "done", "dead-letter"),
     ("/v1/jobs", "workspace_id"): ("", "Team", "%00", "x" * 65),
     ("/v1/jobs", "kind"): ("%00", "Ticket", "x" * 65),
+    ("/v1/jobs", "error_code"): ("", "%00", "Timeout", "x" * 65),
+    ("/v1/tickets", "workspace_id"): ("", "Team", "%00", "x" * 65),
 }
 
 
@@ -136,3 +139,27 @@ async def test_list_when_filtered_then_only_what_fits_and_across_pages(app: App,
     assert await tickets("customer_id=C-0023") == [ben]
     assert await tickets("ai_state=cancelled") == [ada[0]]
     assert await tickets("team=billing") == []
+    assert await tickets("workspace_id=team_7") == [ben]
+    assert await tickets("workspace_id=team_42&ai_state=queued") == list(reversed(ada[1:]))
+    assert await tickets("workspace_id=team_7&ai_state=cancelled") == []
+
+
+async def test_jobs_when_filtered_by_error_then_those_whose_last_error_it_is(app: App, front: Front) -> None:
+    dead = [(await reach(app.db, "dead_letter"))["job_id"] for _ in range(3)]
+    failed = (await reach(app.db, "failed"))["job_id"]
+    code = (await job_row(app.db, dead[0]))["last_error"]["code"]
+    await app.db.execute(
+        "UPDATE jobs SET last_error = last_error || '{\"code\": \"bad_answer\"}' WHERE state = 'failed'"
+    )
+
+    async def jobs(filters: str) -> list[int]:
+        return [row["job_id"] for page in await pages(front, f"/v1/jobs?{filters}", 2) for row in page]
+
+    assert await jobs(f"error_code={code}") == dead[::-1]
+    assert await jobs(f"error_code={code}&state=dead_letter&kind=ticket&workspace_id=team_42") == dead[::-1]
+    assert await jobs(f"error_code={code}&workspace_id=team_7") == []
+    assert await jobs(f"error_code={code}&state=failed") == []
+    assert await jobs("error_code=bad_answer") == [failed]
+    await front.post(f"/v1/jobs/{dead[1]}/retry")
+    assert await jobs(f"error_code={code}&state=queued") == [dead[1]]
+    assert await jobs(f"error_code={code}") == dead[::-1]

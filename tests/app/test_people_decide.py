@@ -126,11 +126,33 @@ async def test_dead_letters_when_retried_by_a_filter_then_oldest_first_and_the_r
         assert (await front.post("/v1/dead-letters/retry", body)).json() == expected, body
 
 
+async def test_dead_letters_when_only_counted_then_all_that_match_are_told_and_none_is_touched(
+    app: App, front: Front
+) -> None:
+    for _ in range(3):
+        await reach(app.db, "dead_letter")
+    await reach(app.db, "failed")
+    for filters, found in (
+        ({}, 3),
+        ({"limit": 1}, 3),
+        ({"error_code": "provider_unavailable", "kind": "ticket", "workspace_id": "team_42"}, 3),
+        ({"workspace_id": "team_7"}, 0),
+        ({"error_code": "bad_answer"}, 0),
+        ({"state": "failed"}, 1),
+    ):
+        answer = await front.post("/v1/dead-letters/retry", filters | {"dry_run": True})
+        assert (answer.status, answer.json()) == (200, {"retried": 0, "remaining": found}), filters
+    states = await app.db.fetch_dicts("SELECT state, count(*) AS jobs FROM jobs GROUP BY state ORDER BY state")
+    assert states == [{"state": "dead_letter", "jobs": 3}, {"state": "failed", "jobs": 1}]
+    assert (await front.post("/v1/dead-letters/retry", {"workspace_id": "team_7"})).json()["retried"] == 0
+
+
 async def test_dead_letters_when_the_filter_is_bad_then_422_and_nothing_is_retried(app: App, front: Front) -> None:
     await reach(app.db, "dead_letter")
     bad: list[object] = [
         *({"limit": limit} for limit in (0, -1, 1.5, "5", 10**30)),
         *({"state": "queued"}, {"kind": "\0"}, {"error_code": 7}, {"more": 1}, []),
+        *({"dry_run": "yes"}, {"workspace_id": "Team"}),
     ]
     for body in bad:
         answer = await front.post("/v1/dead-letters/retry", body)

@@ -11,6 +11,7 @@ from shared.db import Database, Row
 from shared.jobs import claim as claims
 from shared.jobs import dead_letters, leave, people, rescue
 from shared.jobs.claim import Claim, Needs
+from shared.jobs.dead_letters import Those
 from shared.jobs.states import JobError
 from shared.kinds import ticket
 from shared.queues import outbox
@@ -109,7 +110,7 @@ async def _discard(db: Database, row: Row) -> object:
 
 
 async def _retry_many(db: Database, row: Row) -> object:
-    redriven = await dead_letters.retry_many(db, state="dead_letter", kind=None, error_code=None, limit=10)
+    redriven = await dead_letters.retry_many(db, Those(), limit=10)
     return redriven.job_ids
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from itertools import product
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
@@ -23,8 +24,10 @@ from shared.errors import QueueFull
 from shared.intake import Asked, Intake, Rules
 from shared.jobs import claim as claims
 from shared.jobs import dead_letters, leave, people, reading, rescue
+from shared.jobs.dead_letters import Those
 from shared.jobs.states import JobError
 from shared.kinds import ticket
+from shared.names import MAX_ID
 from shared.provider.lane import Lane, Limits
 from shared.queues import outbox
 from shared.queues.messages import StoredCopy
@@ -219,46 +222,43 @@ async def test_numbers_of_the_queue_then_only_what_is_alive_is_counted(past: Pas
     assert await past.most_read(lambda: reading.numbers(past.db)) <= (ALIVE, "~")
 
 
-@pytest.mark.parametrize(
-    "only",
-    [
-        {},
-        {"state": "dead_letter"},
-        {"state": "failed", "kind": "ticket"},
-        {"state": "queued"},
-        {"kind": "ticket"},
-        {"kind": "no_such_kind"},
-        {"workspace_id": "w3"},
-        {"workspace_id": "no-such-workspace"},
-        {"before": 20_000},
-    ],
-)
-async def test_page_of_jobs_then_its_filter_is_an_index(past: Past, only: dict[str, Any]) -> None:
-    filters = {"state": None, "kind": None, "workspace_id": None, "before": None, "limit": 51} | only
-    assert await past.most_read(lambda: reading.page(past.db, filters)) <= (51 * 60, "~"), "a fiftieth is in w3"
+STATES, KINDS = (None, "succeeded", "dead_letter", "waiting_for_approval"), (None, "ticket", "no_such_kind")
+WORKSPACES, CODES = (None, "w3", "no-such-workspace"), (None, "x", "no_such_code")
+TEAMS, CUSTOMERS = (None, "billing", "login"), (None, "C-1003")
+PILES = 5  # pairs of state and kind in the seed
+
+
+async def test_page_of_jobs_whatever_filters_meet_then_they_are_one_index(past: Past) -> None:
+    read = {}
+    for state, kind, workspace_id, error_code, before in product(STATES, KINDS, WORKSPACES, CODES, (MAX_ID, 20_000)):
+        filters = {"state": state, "kind": kind, "workspace_id": workspace_id, "error_code": error_code}
+        page = partial(reading.page, past.db, filters | {"before": before, "limit": 51})
+        read[(*filters.values(), before)] = await past.most_read(page)
+    assert {key: found for key, found in read.items() if found > (PILES * 51, "~")} == {}
+
+
+async def test_job_then_its_row_alone_is_read(past: Past) -> None:
     assert await past.most_read(lambda: reading.one(past.db, 7)) <= (1, "~")
 
 
-@pytest.mark.parametrize(
-    "only",
-    [
-        {},
-        {"ai_state": "dead_letter"},
-        {"ai_state": "waiting_for_approval"},
-        {"team": "billing"},
-        {"customer_id": "C-1003"},
-        {"customer_id": "C-1003", "ai_state": "failed"},
-        {"team": "login", "ai_state": "dead_letter"},
-    ],
-)
-async def test_page_of_tickets_then_its_filter_is_an_index(past: Past, only: dict[str, Any]) -> None:
-    filters = {"ai_state": None, "team": None, "customer_id": None, "before": None, "limit": 51} | only
-    assert await past.most_read(lambda: tickets.page(past.db, filters)) <= (300, "~")
+async def test_page_of_tickets_whatever_filters_meet_then_the_narrowest_is_an_index(past: Past) -> None:
+    """The newest tickets are at work: those that have succeeded begin below them."""
+    read = {}
+    for ai_state, team, customer_id, workspace_id in product(STATES, TEAMS, CUSTOMERS, WORKSPACES):
+        filters = {"ai_state": ai_state, "team": team, "customer_id": customer_id, "workspace_id": workspace_id}
+        page = partial(tickets.page, past.db, filters | {"before": MAX_ID, "limit": 51})
+        read[tuple(filters.values())] = await past.most_read(page)
+    most = {key: ALIVE if "succeeded" in key else (PAST + WAITING) // 50 for key in read}
+    assert {key: found for key, found in read.items() if found > (most[key], "~")} == {}
 
 
-async def test_dead_letters_when_retried_in_bulk_then_found_by_their_state(past: Past) -> None:
-    redrive = dead_letters.retry_many(past.db, state="dead_letter", kind=None, error_code="x", limit=5)
-    assert await past.most_read(lambda: redrive) <= (A_FEW, "~")
+@pytest.mark.parametrize("only", [{}, {"workspace_id": "w0"}, {"error_code": "x"}, {"kind": "ticket"}])
+async def test_dead_letters_when_counted_or_retried_in_bulk_then_no_others_are_read(
+    past: Past, only: dict[str, Any]
+) -> None:
+    those = Those(**only)
+    assert await past.most_read(lambda: dead_letters.count_many(past.db, those)) <= (A_FEW, "~")
+    assert await past.most_read(lambda: dead_letters.retry_many(past.db, those, limit=2)) <= (A_FEW, "~")
 
 
 async def test_heartbeats_then_no_index_is_written(old_database: str) -> None:

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 # What the host, its extensions and Azure's libraries read; the app's own settings are those of the model.
 OF_THE_PLATFORM = re.compile(
     r"AzureWebJobsStorage__(blobServiceUri|credential|clientId)|JobsQueue__(queueServiceUri|credential|clientId)"
+    r"|AzureWebJobsDisableHomepage"
     r"|APPLICATIONINSIGHTS_(CONNECTION|AUTHENTICATION)_STRING|AZURE_CLIENT_ID"
 )
 OF_THE_IDENTITY = {"DATABASE_AUTH"}

@@ -23,7 +23,8 @@ LARGEST_BYTES = 1_000_000  # of code; what pip adds is built in Azure
 def test_package_has_the_app_and_nothing_else() -> None:
     files = list(package_files())
     assert {path.parts[0] for path in files} == {"function_app.py", "host.json", "requirements.txt", "shared"}
-    assert {path.suffix for path in files if path.parts[0] == "shared"} <= {".py", ".css", ".jinja"}
+    kinds = {".py", ".css", ".jinja", ".html", ".js", ".svg"}
+    assert {path.suffix for path in files if path.parts[0] == "shared"} <= kinds
     assert sum((ROOT / path).stat().st_size for path in files) < LARGEST_BYTES
 
 

@@ -92,8 +92,8 @@ def test_accepting_a_ticket_then_202_and_all_its_refusals_are_told() -> None:
 
 def test_lists_then_their_parameters_are_told_with_limits_and_optional() -> None:
     for path, names in {
-        "/v1/tickets": {"ai_state", "team", "customer_id", "limit", "after"},
-        "/v1/jobs": {"state", "kind", "workspace_id", "limit", "after"},
+        "/v1/tickets": {"ai_state", "team", "customer_id", "workspace_id", "limit", "after"},
+        "/v1/jobs": {"state", "kind", "workspace_id", "error_code", "limit", "after"},
     }.items():
         parameters = {item["name"]: item for item in DOCUMENT["paths"][path]["get"]["parameters"]}
         assert set(parameters) == names
