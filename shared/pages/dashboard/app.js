@@ -1,0 +1,93 @@
+/** The start: which page an address means, and what a page gets to work with. */
+
+import { draw, h } from "./dom.js";
+import { job } from "./job.js";
+import { jobs } from "./jobs.js";
+import { live } from "./live.js";
+import { newTicket } from "./new-ticket.js";
+import { overview } from "./overview.js";
+import { head, nothing, refused } from "./parts.js";
+import { reports } from "./reports.js";
+import { here, link } from "./router.js";
+import { ticket } from "./ticket.js";
+import { tickets } from "./tickets.js";
+
+const PAGES = [
+  [/^$/, "Overview", overview],
+  [/^jobs$/, "Jobs", jobs],
+  [/^jobs\/([^/]+)$/, "Job", job],
+  [/^tickets$/, "Tickets", tickets],
+  [/^tickets\/new$/, "New ticket", newTicket],
+  [/^tickets\/([^/]+)$/, "Ticket", ticket],
+  [/^reports$/, "Reports", reports],
+];
+
+const main = document.getElementById("main");
+let leave = new AbortController();
+let lastPath = null;
+
+/**
+ * Open the page that the address means.
+ *
+ * A page is a function of its stage: `args` from the path, `query`, `show(...trees)` to draw, `live(round, home, signal)` to
+ * keep it up to date until somebody leaves; a no of the server is shown with a link to `home`.
+ */
+function open() {
+  leave.abort();
+  leave = new AbortController();
+  const { signal } = leave;
+  const { path, query } = here();
+  const address = path.join("/");
+  const isElsewhere = address !== lastPath;
+  lastPath = address;
+  let isFirst = isElsewhere;
+  const show = (...trees) => {
+    if (signal.aborted) return;
+    drawMain(h("div", { key: address, class: "page" }, trees));
+    if (isFirst && started) main.querySelector("h1")?.focus({ preventScroll: true });
+    if (isFirst && started) window.scrollTo(0, 0);
+    isFirst = false;
+  };
+  const stage = {
+    query,
+    show,
+    live: (round, home, more) => {
+      const until = more ? AbortSignal.any([signal, more]) : signal;
+      return live(until, round, (error) =>
+        show(head("Nothing to show"), refused(error, home && h("a", { class: "button", href: home }, "Start here again"))));
+    },
+  };
+  markPlace(path[0] ?? "");
+  const [pattern, title, page] = PAGES.find(([known]) => known.test(address)) ?? [null, "Not found", notFound];
+  stage.args = (pattern?.exec(address) ?? []).slice(1);
+  document.title = `${[title, ...stage.args].join(" ")} · Larkfield`;
+  page(stage);
+  started = true;
+}
+
+let started = false;
+
+/** Draw; what has the focus and goes away hands it to the page's title, not to nowhere. */
+function drawMain(tree) {
+  const focused = document.activeElement;
+  draw(main, tree);
+  if (focused && focused !== document.body && !focused.isConnected) main.querySelector("h1")?.focus();
+}
+
+function notFound(stage) {
+  stage.show(head("Nothing to show"), nothing("There is no such page", "The address may be mistyped.", h("a", { class: "button", href: link("") }, "To the overview")));
+}
+
+function markPlace(section) {
+  for (const item of document.querySelectorAll("[data-section]")) {
+    if (item.dataset.section === section) item.setAttribute("aria-current", "page");
+    else item.removeAttribute("aria-current");
+  }
+}
+
+document.getElementById("skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the address belongs to the router
+  main.focus();
+});
+window.addEventListener("hashchange", open);
+open();
