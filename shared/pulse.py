@@ -6,14 +6,26 @@ Alerts read ages from it, and its absence: a queue hides a stopped worker, and a
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 from shared.api.models import Queue
+from shared.kinds import webhook
 from shared.overview import Overview
 from shared.signals import Gauges
+from shared.telemetry import Telemetry
 
+SEND_S = 5.0
 EVERY_S = 50.0  # passes are kicked every few seconds; the timer's, once a minute in Azure, are enough
+
+
+def of(overview: Overview, telemetry: Telemetry, kinds: Iterable[str]) -> Callable[[], Awaitable[None]] | None:
+    """What measures and sends; None when nobody listens. Deliveries of webhooks count nowhere as jobs."""
+    if telemetry.gauges is None:
+        return None
+    jobs = [kind for kind in kinds if kind != webhook.KIND.name]
+    return Pulse(overview, telemetry.gauges, jobs, partial(telemetry.send, within_s=SEND_S)).feel
 
 
 @dataclass

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import get_args
 
 import httpx
 
-from shared import log
+from shared import log, pulse
 from shared.db import Database
 from shared.decisions import Decisions
+from shared.identity import Identity
 from shared.intake import Intake, Rules
 from shared.kinds import support_report, ticket, webhook
 from shared.kinds.kind import Kind
@@ -24,7 +24,6 @@ from shared.provider.breaker import Breaker
 from shared.provider.client import Endpoint, Provider
 from shared.provider.gate import Gate
 from shared.provider.lane import Lane, Limits
-from shared.pulse import Pulse
 from shared.queues import outbox
 from shared.queues.poison import Poison
 from shared.queues.storage import Queues
@@ -43,7 +42,6 @@ from shared.webhooks.signature import Signer
 from shared.worker import Policy, Worker
 
 WEBHOOKS_PER_HOST = 2
-SEND_S = 5.0
 LAST_WORDS_S = 2.0  # the host waits ten seconds for a worker that ends
 TIMER_STAY_S = 4.0  # a pass that stays lets coarse timers keep up with a backlog
 
@@ -53,6 +51,7 @@ class App:
     """All that the functions need."""
 
     settings: Settings
+    identity: Identity
     db: Database
     queues: Queues
     intake: Intake
@@ -79,6 +78,7 @@ class App:
         await self.http.aclose()
         await self.queues.close()
         await self.db.close()
+        await self.identity.close()
 
 
 async def build(
@@ -92,9 +92,10 @@ async def build(
     for noisy in ("azure", "httpx", "httpcore"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     signals = telemetry.signals
-    db = Database(settings.database_url, pool_size=settings.database_pool_size, prepare=settings.database_prepare)
+    identity = Identity.managed(settings.client_id)
+    db = _database(settings, identity)
     await db.open()
-    queues = Queues.connect(settings.jobs_queue)
+    queues = _queues(settings, identity)
     kinds = known_kinds(settings) if kinds is None else kinds
     http = http or httpx.AsyncClient(limits=httpx.Limits(max_connections=100, max_keepalive_connections=50))
     lane = Lane(db, _limits(settings), settings.lane_pause_max_seconds)
@@ -105,14 +106,15 @@ async def build(
     }
     share_limits = {"tickets": outbox.NO_LIMIT, "reports": settings.reports_max_running, "webhooks": WEBHOOKS_PER_HOST}
     backoff = Backoff(settings.retry_base_seconds, settings.retry_cap_seconds)
-    overview = Overview(db, queues, lane, share_limits)
-    report = _pulse(telemetry, overview, kinds)
+    overview = Overview(db, queues, lane, share_limits, settings.ticket_queue)
+    report = pulse.of(overview, telemetry, kinds)
     relay = Relay(db, queues, lane, names, share_limits, signals)
     sweep = Sweep(db, queues, Poison(db, queues, names), names, settings.job_lease_seconds, backoff, report)
     kick = Kicks(relay, sweep)
     heart = Heart(db, lease_s=settings.job_lease_seconds, after_beat=kick.look)
     return App(
         settings=settings,
+        identity=identity,
         db=db,
         queues=queues,
         intake=Intake(db, ticket.KIND, kinds, _rules(settings, lane.limits), signals),
@@ -143,6 +145,21 @@ def known_kinds(settings: Settings) -> dict[str, Kind]:
     return {kind.name: kind for kind in kinds}
 
 
+def _database(settings: Settings, identity: Identity) -> Database:
+    return Database(
+        settings.database_url,
+        pool_size=settings.database_pool_size,
+        prepare=settings.database_prepare,
+        password=identity.database_password if settings.database_auth == "entra" else None,
+    )
+
+
+def _queues(settings: Settings, identity: Identity) -> Queues:
+    if settings.jobs_queue:
+        return Queues.connect(settings.jobs_queue)
+    return Queues.sign_in(settings.queue_service_uri, identity)
+
+
 def _limits(settings: Settings) -> Limits:
     return Limits.per_minute(
         calls=settings.provider_chat_rpm, burst=settings.provider_chat_burst, tokens=settings.provider_chat_tpm
@@ -167,14 +184,6 @@ def _policy(settings: Settings) -> Policy:
         slice_s=settings.run_slice_seconds,
         approval_ttl_s=3600 * settings.approval_ttl_hours,
     )
-
-
-def _pulse(telemetry: Telemetry, overview: Overview, kinds: Iterable[str]) -> Callable[[], Awaitable[None]] | None:
-    """What the sweep reports by; None when nobody listens. Deliveries of webhooks count nowhere as jobs."""
-    if telemetry.gauges is None:
-        return None
-    send = partial(telemetry.send, within_s=SEND_S)
-    return Pulse(overview, telemetry.gauges, [kind for kind in kinds if kind != webhook.KIND.name], send).feel
 
 
 def _gate(settings: Settings, db: Database, http: httpx.AsyncClient, lane: Lane, signals: Signals) -> Gate:
