@@ -91,7 +91,8 @@ class Settings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def by_field_name(cls, environment: object) -> object:
-        """Map DATABASE_URL to database_url; an empty value counts as not set, as in the Functions host."""
+        """Map DATABASE_URL to database_url, and take names and values as the Functions host does: in any case, with `:`
+        for `__`, and an empty one as not set."""
         if not isinstance(environment, Mapping):
             return environment
         fields = {
