@@ -15,6 +15,7 @@ from shared.api.asked import (
     NewJob,
     NewTicket,
     Redrive,
+    SimilarQuery,
     TicketQuery,
 )
 from shared.api.models import Live
@@ -178,6 +179,15 @@ async def retry_dead_letters(req: func.HttpRequest) -> func.HttpResponse:
 async def show_ticket(req: func.HttpRequest) -> func.HttpResponse:
     """One ticket with the result of its AI work."""
     return reply(200, await (await wiring.app()).status.ticket(requests.ticket_id(req)))
+
+
+@app.route("v1/tickets/{ticket_id}/similar", methods=["GET"])
+@replies
+async def similar_tickets(req: func.HttpRequest) -> func.HttpResponse:
+    """The tickets of its workspace that are most like this one."""
+    home = await wiring.app()
+    found = await home.status.similar(requests.ticket_id(req), requests.query(req, SimilarQuery))
+    return reply(200, found)
 
 
 @app.route("v1/tickets", methods=["GET"])
