@@ -6,7 +6,7 @@ import { jobs } from "./jobs.js";
 import { live } from "./live.js";
 import { newTicket } from "./new-ticket.js";
 import { overview } from "./overview.js";
-import { head, nothing, refused } from "./parts.js";
+import { head, linkButton, nothing, refused } from "./parts.js";
 import { reports } from "./reports.js";
 import { here, link } from "./router.js";
 import { ticket } from "./ticket.js";
@@ -29,8 +29,9 @@ let lastPath = null;
 /**
  * Open the page that the address means.
  *
- * A page is a function of its stage: `args` from the path, `query`, `show(...trees)` to draw, `live(round, home, signal)` to
- * keep it up to date until somebody leaves; a no of the server is shown with a link to `home`.
+ * A page is a function of its stage: `args` from the path, `query`, `show(...trees)` to draw, and
+ * `live(round, home, signal)` to keep it up to date until somebody leaves; a no of the server is shown with a link to
+ * `home`.
  */
 function open() {
   leave.abort();
@@ -53,8 +54,9 @@ function open() {
     show,
     live: (round, home, more) => {
       const until = more ? AbortSignal.any([signal, more]) : signal;
-      return live(until, round, (error) =>
-        show(head("Nothing to show"), refused(error, home && h("a", { class: "button", href: home }, "Start here again"))));
+      return live(until, round, (error) => {
+        show(head("Nothing to show"), refused(error, home && linkButton(home, "Start again")));
+      });
     },
   };
   markPlace(path[0] ?? "");
@@ -75,7 +77,8 @@ function drawMain(tree) {
 }
 
 function notFound(stage) {
-  stage.show(head("Nothing to show"), nothing("There is no such page", "The address may be mistyped.", h("a", { class: "button", href: link("") }, "To the overview")));
+  const way = linkButton(link(""), "To the overview");
+  stage.show(head("Nothing to show"), nothing("There is no such page", "The address may be mistyped.", way));
 }
 
 function markPlace(section) {
