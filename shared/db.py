@@ -18,6 +18,7 @@ import psycopg
 from psycopg.rows import class_row, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
+from shared.database_url import with_roots
 from shared.errors import DatabaseUnavailable
 from shared.timing import timed
 
@@ -53,23 +54,31 @@ class Database:
 
     `prepare`: let the server keep the plans of statements, which halves its work; not through a PgBouncer in
     transaction mode, which knows no prepared statements unless it is told to (`max_prepared_statements`).
+    `password`: asked for each new connection. A token is looked at when one connects, and connections outlive it.
     """
 
-    def __init__(self, url: str, *, pool_size: int, prepare: bool = False) -> None:
+    def __init__(
+        self, url: str, *, pool_size: int, prepare: bool = False, password: Callable[[], Awaitable[str]] | None = None
+    ) -> None:
+        fixed = {
+            "autocommit": True,
+            "prepare_threshold": 2 if prepare else None,
+            "row_factory": dict_row,
+            "connect_timeout": CONNECT_TIMEOUT_S,
+            "application_name": "larkfield",
+            "keepalives_idle": 5,  # seconds
+            "keepalives_interval": 2,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 5000,  # milliseconds until a network that swallows packets counts as cut
+        }
+
+        async def options() -> dict[str, Any]:
+            return fixed if password is None else {**fixed, "password": await password()}
+
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
-            url,
+            with_roots(url),
             connection_class=psycopg.AsyncConnection[Row],
-            kwargs={
-                "autocommit": True,
-                "prepare_threshold": 2 if prepare else None,
-                "row_factory": dict_row,
-                "connect_timeout": CONNECT_TIMEOUT_S,
-                "application_name": "larkfield",
-                "keepalives_idle": 5,  # seconds
-                "keepalives_interval": 2,
-                "keepalives_count": 3,
-                "tcp_user_timeout": 5000,  # milliseconds until a network that swallows packets counts as cut
-            },
+            kwargs=options,
             min_size=1,
             max_size=pool_size,
             open=False,

@@ -19,12 +19,13 @@ from shared.queues.storage import Queues
 
 @dataclass(frozen=True)
 class Overview:
-    """What looking around needs."""
+    """What looking around needs; `ticket_queue` is the name of the queue that tickets wait on."""
 
     db: Database
     queues: Queues
     lane: Lane
     share_limits: Mapping[str, int]
+    ticket_queue: str
 
     async def queue(self) -> Queue:
         """The queue's numbers, in a handful of statements that read only what is alive."""
@@ -56,7 +57,7 @@ class Overview:
 
     async def ready(self) -> Ready:
         """Ready means that tickets can be accepted: Postgres answers. The rest is shown."""
-        provider, queue = await asyncio.gather(self._provider_in_words(), self.queues.answers())
+        provider, queue = await asyncio.gather(self._provider_in_words(), self.queues.answers(self.ticket_queue))
         return Ready(
             ready=provider is not None,
             checks={

@@ -6,7 +6,19 @@ import os
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from shared.database_url import is_readable, suits_a_token
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -14,6 +26,8 @@ CountOrNone = Annotated[int, Field(ge=0, le=1_000_000_000)]  # 0 = no limit
 QueueName = Annotated[
     str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", min_length=3, max_length=56)
 ]  # room for "-poison"
+
+ManagedIdentity = Annotated[Literal["managedidentity"], BeforeValidator(str.lower)]  # the host takes either case
 
 
 class SettingsError(Exception):
@@ -26,9 +40,16 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     database_url: str = Field(min_length=1, repr=False)
+    database_auth: Literal["password", "entra"] = "password"
     database_pool_size: Count = 10
     database_prepare: bool = False
-    jobs_queue: str = Field(min_length=1, repr=False, alias="JobsQueue")
+
+    # Either a connection string, or what the host's trigger knows as an identity-based connection.
+    jobs_queue: str = Field(default="", repr=False, alias="JobsQueue")
+    queue_service_uri: str = Field(default="", alias="JobsQueue__queueServiceUri", validate_default=True)
+    queue_credential: ManagedIdentity | None = Field(default=None, alias="JobsQueue__credential")
+    queue_client_id: str | None = Field(default=None, alias="JobsQueue__clientId")
+    azure_client_id: str | None = Field(default=None, validate_default=True)
 
     ticket_queue: QueueName = "tickets"
     report_queue: QueueName = "reports"
@@ -74,7 +95,53 @@ class Settings(BaseModel):
             (field.alias or name).upper(): field.alias or name  # Windows knows no case
             for name, field in cls.model_fields.items()
         }
-        return {fields.get(key.upper(), key): value for key, value in environment.items() if value != ""}
+        named = {key.upper().replace(":", "__"): value for key, value in environment.items() if value != ""}
+        return {fields.get(name, name): value for name, value in named.items()}
+
+    @field_validator("database_url")
+    @classmethod
+    def can_be_read(cls, url: str) -> str:
+        if not is_readable(url):
+            raise PydanticCustomError("unreadable", "neither a postgresql:// URL nor key=value pairs")
+        return url
+
+    @field_validator("database_auth")
+    @classmethod
+    def suits_the_url(cls, auth: str, info: ValidationInfo) -> str:
+        if auth == "entra" and "database_url" in info.data and not suits_a_token(info.data["database_url"]):
+            raise PydanticCustomError(
+                "mix", "entra wants a DATABASE_URL with a user, with sslmode=verify-full, and without a password"
+            )
+        return auth
+
+    @field_validator("queue_service_uri")
+    @classmethod
+    def is_the_one_way_to_the_queues(cls, uri: str, info: ValidationInfo) -> str:
+        if bool(uri) == bool(info.data.get("jobs_queue")):
+            raise PydanticCustomError("mix", "set either this, for an identity, or JobsQueue, a connection string")
+        if uri and not uri.startswith("https://"):
+            raise PydanticCustomError("mix", "an https:// address: a token goes nowhere else")
+        return uri
+
+    @field_validator("queue_credential", "queue_client_id")
+    @classmethod
+    def goes_with_its_address(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if info.data.get("queue_service_uri") == "":
+            raise PydanticCustomError("mix", "means something only together with JobsQueue__queueServiceUri")
+        return value
+
+    @field_validator("azure_client_id")
+    @classmethod
+    def is_the_one_identity(cls, client_id: str | None, info: ValidationInfo) -> str | None:
+        has_both = info.data.get("database_auth") == "entra" and info.data.get("queue_service_uri")
+        if has_both and client_id != info.data.get("queue_client_id"):
+            raise PydanticCustomError("mix", "the app has one identity: the same as JobsQueue__clientId, or neither")
+        return client_id
+
+    @property
+    def client_id(self) -> str | None:
+        """Of the app's identity; None = the system-assigned one."""
+        return self.queue_client_id if self.queue_service_uri else self.azure_client_id
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None) -> Settings:

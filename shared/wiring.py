@@ -12,6 +12,7 @@ import httpx
 
 from shared.db import Database
 from shared.decisions import Decisions
+from shared.identity import Identity
 from shared.intake import Intake, Rules
 from shared.kinds import support_report, ticket, webhook
 from shared.kinds.kind import Kind
@@ -46,6 +47,7 @@ class App:
     """All that the functions need."""
 
     settings: Settings
+    identity: Identity
     db: Database
     queues: Queues
     intake: Intake
@@ -65,6 +67,7 @@ class App:
         await self.http.aclose()
         await self.queues.close()
         await self.db.close()
+        await self.identity.close()
 
 
 async def build(
@@ -73,9 +76,10 @@ async def build(
     """Build the app; connections are made in the background, so that this never fails for want of a server."""
     for noisy in ("azure", "httpx", "httpcore"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
-    db = Database(settings.database_url, pool_size=settings.database_pool_size, prepare=settings.database_prepare)
+    identity = Identity.managed(settings.client_id)
+    db = _database(settings, identity)
     await db.open()
-    queues = Queues.connect(settings.jobs_queue)
+    queues = _queues(settings, identity)
     kinds = known_kinds(settings) if kinds is None else kinds
     http = http or httpx.AsyncClient(limits=httpx.Limits(max_connections=100, max_keepalive_connections=50))
     lane = Lane(db, _limits(settings), settings.lane_pause_max_seconds)
@@ -92,6 +96,7 @@ async def build(
     heart = Heart(db, lease_s=settings.job_lease_seconds, after_beat=kick.look)
     return App(
         settings=settings,
+        identity=identity,
         db=db,
         queues=queues,
         intake=Intake(db, ticket.KIND, kinds, _rules(settings, lane.limits)),
@@ -100,7 +105,7 @@ async def build(
         worker=Worker(db, _gate(settings, db, http, lane), _courier(settings), heart, kinds, _policy(settings), kick),
         status=Status(db, kinds, WaitingRoom(db)),
         decisions=Decisions(db, kinds),
-        overview=Overview(db, queues, lane, share_limits),
+        overview=Overview(db, queues, lane, share_limits, settings.ticket_queue),
         kick=kick,
         http=http,
     )
@@ -110,6 +115,21 @@ def known_kinds(settings: Settings) -> dict[str, Kind]:
     """Every kind of job, by name."""
     kinds = (ticket.KIND, support_report.make(settings.report_parallelism), webhook.KIND)
     return {kind.name: kind for kind in kinds}
+
+
+def _database(settings: Settings, identity: Identity) -> Database:
+    return Database(
+        settings.database_url,
+        pool_size=settings.database_pool_size,
+        prepare=settings.database_prepare,
+        password=identity.database_password if settings.database_auth == "entra" else None,
+    )
+
+
+def _queues(settings: Settings, identity: Identity) -> Queues:
+    if settings.jobs_queue:
+        return Queues.connect(settings.jobs_queue)
+    return Queues.sign_in(settings.queue_service_uri, identity)
 
 
 def _limits(settings: Settings) -> Limits:

@@ -67,7 +67,7 @@ class Postbox(Queues):
             self._queues[queue].remove(message)
         return bool(found)
 
-    async def answers(self) -> bool:
+    async def answers(self, queue: str) -> bool:
         return True
 
     async def close(self) -> None:

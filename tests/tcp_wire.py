@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from types import TracebackType
 from typing import Self
 
@@ -23,11 +24,15 @@ class Ends:
 
 
 class Wire:
-    """Passes bytes between clients on `port` and a server on `to_port`; `async with Wire(5432) as wire`."""
+    """Passes bytes between clients on `port` and a server on `to_port`; `async with Wire(5432) as wire`.
 
-    def __init__(self, to_port: int) -> None:
+    With `tls` its clients speak that, and the server hears it in clear.
+    """
+
+    def __init__(self, to_port: int, *, tls: ssl.SSLContext | None = None) -> None:
         self.port = 0
         self._to_port = to_port
+        self._tls = tls
         self._may_flow = asyncio.Event()
         self._may_flow.set()
         self._is_up = True
@@ -37,7 +42,7 @@ class Wire:
         self.lost = 0
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._connect, LOOPBACK, 0)
+        self._server = await asyncio.start_server(self._connect, LOOPBACK, 0, ssl=self._tls)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 

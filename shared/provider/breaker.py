@@ -1,8 +1,9 @@
 """The breakers: one an endpoint, shared by all instances, so that an outage costs a few calls and no dead letters.
 
-Closed: calls go through; after a minute without a success at most 4 are out until one succeeds. Open after
-`threshold` failures in a row, or at once when the set-up is wrong: no call but one trial when `retry_at` has come;
-only the trial's result counts then. Results of calls begun before it opened are ignored.
+Closed: calls go through; after a minute without a success at most 4 are out until one succeeds, while the other
+endpoint is down only one. Open after `threshold` failures in a row (of both endpoints together), or at once when the
+set-up is wrong: no call but one trial when `retry_at` has come; only the trial's result counts then. Results of calls
+begun before it opened are ignored.
 """
 
 from __future__ import annotations
@@ -15,19 +16,24 @@ from uuid import UUID
 from shared.db import Database, Row
 from shared.provider.client import Endpoint
 
-COOL_DOWN_S = 5.0
+COOL_DOWN_S = 10.0
 COOL_DOWN_CAP_S = 60.0
 CONSTANT_TRIALS = 3  # the first trials come at a steady pace, later ones more and more seldom
 CONFIG_COOL_DOWN_S = 60.0
 THRESHOLD = 3
 
-_QUIET: LiteralString = "last_success_at < clock_timestamp() - interval '1 minute'"
-_OUT: LiteralString = "ARRAY(SELECT u FROM unnest(out_until) AS u WHERE u > clock_timestamp())"
+_OUT: LiteralString = "ARRAY(SELECT u FROM unnest(it.out_until) AS u WHERE u > clock_timestamp())"
+
+# How many calls may be out at once while the breaker is closed; NULL = any number.
+_LIMIT: LiteralString = """CASE
+    WHEN EXISTS (SELECT FROM provider_breakers AS other WHERE other.endpoint <> it.endpoint AND other.is_open
+                 AND other.reason NOT LIKE 'provider_config:%%' AND other.opened_at > it.last_success_at) THEN 1
+    WHEN it.last_success_at < clock_timestamp() - interval '1 minute' THEN 4 END"""
 
 ENTER: LiteralString = (
     """
 WITH entered AS (
-    UPDATE provider_breakers SET
+    UPDATE provider_breakers AS it SET
         trial_id = CASE WHEN is_open THEN %(call_id)s ELSE trial_id END,
         trial_until = CASE WHEN is_open THEN clock_timestamp() + %(lease_s)s * interval '1 second' ELSE trial_until END,
         out_until = CASE WHEN is_open THEN out_until
@@ -37,40 +43,40 @@ WITH entered AS (
     WHERE endpoint = %(endpoint)s AND (
         (is_open AND retry_at <= clock_timestamp() AND (trial_until IS NULL OR trial_until < clock_timestamp())
          AND NOT EXISTS (SELECT FROM provider_breakers WHERE is_open AND trial_until > clock_timestamp()))
-        OR (NOT is_open AND """
-    + _QUIET
-    + " AND cardinality("
+        OR (NOT is_open AND cardinality("""
     + _OUT
-    + """) < 4))
+    + ") < "
+    + _LIMIT
+    + """))
     RETURNING is_open
 )
 SELECT clock_timestamp() AS began_at, is_open,
-       EXISTS (SELECT FROM entered) OR (NOT is_open AND NOT """
-    + _QUIET
-    + """) AS may_call,
+       EXISTS (SELECT FROM entered) OR (NOT is_open AND """
+    + _LIMIT
+    + """ IS NULL) AS may_call,
        coalesce((SELECT is_open FROM entered), false) AS is_trial,
        CASE WHEN is_open THEN greatest(0.5, extract(epoch FROM greatest(retry_at, trial_until) - clock_timestamp()))
             ELSE 0.1 END::float8 AS wait_s,
        reason
-FROM provider_breakers WHERE endpoint = %(endpoint)s
+FROM provider_breakers AS it WHERE endpoint = %(endpoint)s
 """
 )
 
-# "In a row" goes by when calls began: answers that were under way when an outage set in do not speak for the provider.
+# "In a row" and "since" go by when calls began: what was under way as an outage set in does not speak for the provider.
 SUCCEEDED: LiteralString = """
 UPDATE provider_breakers SET is_open = false, failures = 0, trials = 0, trial_id = NULL, trial_until = NULL,
-    retry_at = NULL, reason = NULL, last_success_at = clock_timestamp(), out_until = '{}'
+    retry_at = NULL, reason = NULL, last_success_at = greatest(last_success_at, %(began_at)s), out_until = '{}'
 WHERE endpoint = %(endpoint)s
   AND ((is_open AND trial_id = %(call_id)s)
        OR (NOT is_open AND opened_at <= %(began_at)s AND failed_call_at < %(began_at)s
-           AND (failures > 0 OR last_success_at < clock_timestamp() - interval '10 seconds')))
+           AND (failures > 0 OR out_until <> '{}' OR last_success_at < clock_timestamp() - interval '10 seconds')))
 """
 
-# While the other endpoint is down, the first failure is enough: it is the same provider. A wrong set-up is its own.
-_OPENS: LiteralString = """(is_open OR %(at_once)s OR failures + 1 >= %(threshold)s OR EXISTS (
-    SELECT FROM provider_breakers AS other WHERE other.endpoint <> %(endpoint)s AND other.is_open
-    AND other.reason NOT LIKE 'provider_config:%%'))
-"""
+# It is one provider: failures of the other endpoint count, and while that one is open, the first failure here is
+# enough. A wrong set-up is its endpoint's own matter.
+_OPENS: LiteralString = """(it.is_open OR %(at_once)s OR it.failures + 1 + CASE
+    WHEN other.reason LIKE 'provider_config:%%' THEN 0 WHEN other.is_open THEN %(threshold)s ELSE other.failures
+    END >= %(threshold)s) """
 
 # A trial that met an outage speaks for both endpoints: the other one's trial is put off as long.
 POSTPONE: LiteralString = """
@@ -79,26 +85,29 @@ UPDATE provider_breakers SET retry_at = greatest(retry_at, (
 WHERE endpoint <> %(endpoint)s AND is_open
 """
 
-# A failure that does not open it makes room for one more call after a quiet minute, not for all that are still out.
+# Both rows are locked first, for failures come together and each has to see the ones before it. One that does not open
+# the breaker makes room for one more call after a quiet minute, not for all that are still out.
 FAILED: LiteralString = (
     """
-UPDATE provider_breakers SET
-    failures = failures + 1, failed_call_at = greatest(failed_call_at, %(began_at)s),
-    trials = CASE WHEN is_open THEN trials + 1 ELSE 0 END,
-    is_open ="""
+WITH both_endpoints AS MATERIALIZED (SELECT * FROM provider_breakers ORDER BY endpoint FOR UPDATE)
+UPDATE provider_breakers AS it SET
+    failures = it.failures + 1, failed_call_at = greatest(it.failed_call_at, %(began_at)s),
+    trials = CASE WHEN it.is_open THEN it.trials + 1 ELSE 0 END,
+    is_open = """
     + _OPENS
-    + ", opened_at = CASE WHEN"
+    + ", opened_at = CASE WHEN "
     + _OPENS
-    + """THEN clock_timestamp() ELSE opened_at END,
+    + """THEN clock_timestamp() ELSE it.opened_at END,
     retry_at = clock_timestamp() + interval '1 second' * CASE WHEN %(at_once)s THEN %(config_cool_down_s)s
-        ELSE least(%(cap_s)s, %(cool_down_s)s * 2 ^ greatest(0, trials + 1 - %(constant_trials)s)) END,
+        ELSE least(%(cap_s)s, %(cool_down_s)s * 2 ^ greatest(0, it.trials + 1 - %(constant_trials)s)) END,
     reason = %(reason)s, trial_id = NULL, trial_until = NULL,
-    out_until = CASE WHEN"""
+    out_until = CASE WHEN """
     + _OPENS
-    + """THEN '{}' ELSE out_until[2:] END
-WHERE endpoint = %(endpoint)s
-  AND ((is_open AND trial_id = %(call_id)s) OR (NOT is_open AND opened_at <= %(began_at)s))
-RETURNING is_open
+    + """THEN '{}' ELSE it.out_until[2:] END
+FROM both_endpoints AS other
+WHERE it.endpoint = %(endpoint)s AND other.endpoint <> it.endpoint
+  AND ((it.is_open AND it.trial_id = %(call_id)s) OR (NOT it.is_open AND it.opened_at <= %(began_at)s))
+RETURNING it.is_open
 """
 )
 

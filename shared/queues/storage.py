@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
+from azure.core.credentials_async import AsyncTokenCredential
 from azure.core.exceptions import AzureError, HttpResponseError, ResourceExistsError, ResourceNotFoundError
 from azure.storage.queue.aio import QueueServiceClient
 
@@ -14,7 +16,9 @@ from shared.errors import QueueUnavailable
 
 PUT_TIMEOUT_S = 4.0
 CALL_TIMEOUT_S = 4.0
+ANSWER_TIMEOUT_S = 2.0
 LARGEST_PAGE = 32  # what the service gives in one call
+PATIENCE: dict[str, Any] = {"retry_total": 0, "connection_timeout": PUT_TIMEOUT_S, "read_timeout": PUT_TIMEOUT_S}
 NEVER = -1  # messages do not expire: the database decides when one has had its day
 
 
@@ -48,18 +52,22 @@ async def told(queue: str, within_s: float) -> AsyncIterator[None]:
 
 
 class Queues:
-    """A client of one storage account, with no retries of its own: the outbox is what tries again."""
+    """A client of one storage account, with no retries of its own: the outbox is what tries again.
+
+    It asks for queues and messages and nothing of the account, so that rights on the queues are enough
+    (Storage Queue Data Contributor).
+    """
 
     def __init__(self, service: QueueServiceClient) -> None:
         self._service = service
 
     @classmethod
     def connect(cls, connection_string: str) -> Queues:
-        return cls(
-            QueueServiceClient.from_connection_string(
-                connection_string, retry_total=0, connection_timeout=PUT_TIMEOUT_S, read_timeout=PUT_TIMEOUT_S
-            )
-        )
+        return cls(QueueServiceClient.from_connection_string(connection_string, **PATIENCE))
+
+    @classmethod
+    def sign_in(cls, account_url: str, identity: AsyncTokenCredential) -> Queues:
+        return cls(QueueServiceClient(account_url, credential=identity, **PATIENCE))
 
     async def put(self, queue: str, text: str) -> str:
         """Put `text` on `queue`, which is made when it is missing; the message's id.
@@ -112,12 +120,12 @@ class Queues:
                 raise
             return True
 
-    async def answers(self) -> bool:
-        """Whether the queue service can be reached."""
+    async def answers(self, queue: str) -> bool:
+        """Whether the queue service lets us look at `queue`; it may be that there is none yet."""
         try:
-            async with asyncio.timeout(2):
-                await self._service.get_service_properties()
-        except (AzureError, TimeoutError, OSError):
+            async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                await self.shows_nothing(queue)
+        except (QueueUnavailable, QueueRefused, TimeoutError):
             return False
         return True
 
@@ -133,8 +141,15 @@ class Queues:
             await self._service.create_queue(queue)
         except ResourceExistsError:
             return
+        except HttpResponseError as exc:
+            if exc.status_code == 403:
+                raise QueueUnavailable(
+                    f"queue {queue} does not exist, and the app has no right to make it; a deployment makes all queues"
+                ) from exc
+            raise
 
 
 def _code(error: HttpResponseError) -> str:
-    """The service's own word for what went wrong, or the status where it said none."""
-    return str(getattr(error, "error_code", None) or error.status_code)
+    """The service's own word for what went wrong, or the status, or what stopped us from asking."""
+    word = getattr(error, "error_code", None)
+    return str(getattr(word, "value", word) or error.status_code or error.message)  # a word the SDK knows is an Enum

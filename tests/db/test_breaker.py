@@ -95,7 +95,7 @@ async def test_failures_when_three_in_a_row_then_open_and_no_call_goes_through(d
     assert not await refused.begin()
     assert refused.entry is not None
     assert (refused.entry.is_open, refused.entry.is_trial, refused.entry.reason) == (True, False, WHY)
-    assert 4 < refused.entry.wait_s <= 5
+    assert 9 < refused.entry.wait_s <= 10
     assert await state(db) == "open"
 
 
@@ -125,6 +125,36 @@ async def test_failures_when_of_one_endpoint_then_the_other_stays_closed_but_bel
     assert await state(db, "embeddings") == "closed"
     await (await begun(embeddings)).succeed()
     assert await fail_once(embeddings)
+
+
+async def test_failures_when_of_both_endpoints_at_the_same_moment_then_counted_together(
+    db: Database, chat: Breaker
+) -> None:
+    embeddings = replace(chat, endpoint="embeddings")
+    for _ in range(10):
+        under_way = [await begun(breaker) for breaker in (chat, embeddings, chat, embeddings)]
+        assert Counter(await asyncio.gather(*(call.fail() for call in under_way)))[True] >= 1
+        assert {await state(db), await state(db, "embeddings")} >= {"open"}
+        await db.execute(
+            "UPDATE provider_breakers SET is_open = false, failures = 0, reason = NULL, retry_at = NULL, trials = 0"
+        )
+
+
+async def test_calls_when_the_other_endpoint_is_down_then_one_at_a_time_until_one_succeeds(
+    db: Database, chat: Breaker
+) -> None:
+    embeddings = replace(chat, endpoint="embeddings")
+    before = await begun(embeddings)
+    await opened(db, chat)
+
+    first, second = await begun(embeddings), Call(embeddings)
+    assert not await second.begin()
+    await before.succeed()
+    assert await begun(embeddings), "an answer makes room for one more call"
+    assert not await second.begin(), "not for all: it was under way when the outage set in"
+
+    await first.succeed()
+    assert [await Call(embeddings).begin() for _ in range(8)] == [True] * 8
 
 
 async def test_set_up_when_wrong_for_one_endpoint_then_the_other_goes_by_its_own_failures(
@@ -189,7 +219,7 @@ async def test_trials_when_they_fail_then_steady_at_first_and_then_more_and_more
         await let_pass(db, 60)
         assert await fail_once(chat)
         cools.append((await row_of(db))["cools_s"])
-    assert cools == pytest.approx([5, 5, 5, 10, 20, 40, 60, 60], abs=0.1)
+    assert cools == pytest.approx([10, 10, 10, 20, 40, 60, 60, 60], abs=0.1)
 
 
 async def test_trial_when_its_lease_is_over_then_another_one_and_the_late_result_counts_no_more(

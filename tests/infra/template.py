@@ -16,6 +16,9 @@ from typing import Any
 INFRA = Path(__file__).parents[2] / "infra"
 MODES = ("public", "private")
 
+#: An address of the storage account, whose last part the compiler leaves to the cloud that is deployed to.
+STORAGE_ADDRESS = re.compile(r"\[format\('([^']*)', '([^']*)', environment\(\)\.suffixes\.storage\)\]")
+
 Resource = dict[str, Any]
 
 
@@ -53,7 +56,13 @@ class Deployed:
 
     @cached_property
     def settings(self) -> dict[str, str]:
-        return {pair["name"]: pair["value"] for pair in self.app["properties"]["siteConfig"]["appSettings"]}
+        pairs = self.app["properties"]["siteConfig"]["appSettings"]
+        return {
+            pair["name"]: STORAGE_ADDRESS.sub(
+                lambda found: found[1].format(found[2], "core.windows.net"), pair["value"]
+            )
+            for pair in pairs
+        }
 
     @cached_property
     def queues(self) -> set[str]:

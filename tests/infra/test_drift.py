@@ -36,7 +36,7 @@ CONNECTIONS = {
 
 def test_every_setting_is_one_that_somebody_reads(deployed: Deployed) -> None:
     known = {field.alias or name.upper() for name, field in Settings.model_fields.items()}
-    unread = deployed.settings.keys() - known - _asked_for_by_triggers() - OF_THE_IDENTITY
+    unread = deployed.settings.keys() - known - _asked_for_by_triggers()
     assert not {name for name in unread if not OF_THE_PLATFORM.fullmatch(name)}
 
 
@@ -44,6 +44,14 @@ def test_every_setting_that_the_app_cannot_do_without_is_set(deployed: Deployed)
     needed = {name.upper() for name, field in Settings.model_fields.items() if field.is_required() and not field.alias}
     assert needed <= deployed.settings.keys()
     assert _asked_for_by_triggers() <= deployed.settings.keys()
+
+
+def test_app_when_started_with_these_settings_then_it_signs_in_with_its_identity_everywhere(deployed: Deployed) -> None:
+    settings = Settings.read(deployed.settings)
+    assert settings.database_auth == "entra"
+    assert settings.queue_service_uri == deployed.settings["JobsQueue__queueServiceUri"]
+    assert settings.client_id == deployed.settings["AzureWebJobsStorage__clientId"]
+    assert settings.database_prepare
 
 
 def test_every_secret_of_the_app_can_be_given(deployed: Deployed) -> None:
