@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from playwright.async_api import Browser, async_playwright
 
 MISSING = "chromium is not installed: the page was not looked at in a browser (Debian: apt-get install chromium)"
+NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -18,7 +19,7 @@ FLAGS = (
 
 def binary() -> str | None:
     """The browser named by CHROMIUM, or the one on PATH."""
-    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 
 
 @asynccontextmanager

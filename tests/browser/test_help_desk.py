@@ -75,7 +75,11 @@ async def test_hostile_text_when_shown_anywhere_then_text_and_nothing_else(
     new = {"customer_id": "C-0022", "subject": HOSTILE, "body": f"{HOSTILE}\n{HOSTILE}"}
     accepted = (await client.post("/v1/tickets", json=new)).json()
     await finished(client, accepted["job_id"])
-    for address in ("#/tickets?customer_id=C-0022", f"#/tickets/{accepted['ticket_id']}", f"#/jobs/{accepted['job_id']}"):
+    for address in (
+        "#/tickets?customer_id=C-0022",
+        f"#/tickets/{accepted['ticket_id']}",
+        f"#/jobs/{accepted['job_id']}",
+    ):
         page = await visitor.open(address)
         await expect(page.get_by_text('<img src=x onerror="alert(1)">').first).to_be_visible()
         assert await page.locator("main img, main script").count() == 0

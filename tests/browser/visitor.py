@@ -41,9 +41,13 @@ class Visitor:
         await self.page.goto(f"{self.url}/dashboard{address}")
         return self.page
 
-    def asked(self) -> list[str]:
-        """The paths asked of the API so far, with their queries."""
-        return [_path(request.url) for request in self.requests if "/v1/" in request.url]
+    async def go(self, address: str) -> None:
+        """Go to another place of the page that is open, and wait until it is there."""
+        old = await self.page.locator(".page").element_handle()
+        is_other = address.partition("?")[0] != f"#{urlsplit(self.page.url).fragment.partition('?')[0] or '/'}"
+        await self.page.evaluate("address => { location.hash = address; }", address)
+        if is_other:
+            await self.page.wait_for_function("old => !old.isConnected", arg=old)
 
     async def hide(self, is_hidden: bool) -> None:
         """Put the tab into the background, or back; headless there is no other tab to go to."""
@@ -82,8 +86,3 @@ async def visit(browser: Browser, url: str, **window: Any) -> AsyncIterator[Visi
         visitor.page.on("dialog", lambda dialog: visitor.noises.append(f"a dialog: {dialog.message}"))
         visitor.page.on("request", lambda request: visitor.requests.append(request))
         yield visitor
-
-
-def _path(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.path}?{parts.query}" if parts.query else parts.path

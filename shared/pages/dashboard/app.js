@@ -39,15 +39,16 @@ function open() {
   const { signal } = leave;
   const { path, query } = here();
   const address = path.join("/");
-  const isElsewhere = address !== lastPath;
+  let isArrival = lastPath !== null && lastPath !== address;
   lastPath = address;
-  let isFirst = isElsewhere;
   const show = (...trees) => {
     if (signal.aborted) return;
     drawMain(h("div", { key: address, class: "page" }, trees));
-    if (isFirst && started) main.querySelector("h1")?.focus({ preventScroll: true });
-    if (isFirst && started) window.scrollTo(0, 0);
-    isFirst = false;
+    if (isArrival) {
+      main.querySelector("h1")?.focus({ preventScroll: true });
+      window.scrollTo(0, 0);
+    }
+    isArrival = false;
   };
   const stage = {
     query,
@@ -64,16 +65,17 @@ function open() {
   stage.args = (pattern?.exec(address) ?? []).slice(1);
   document.title = `${[title, ...stage.args].join(" ")} · Larkfield`;
   page(stage);
-  started = true;
 }
 
-let started = false;
-
-/** Draw; what has the focus and goes away hands it to the page's title, not to nowhere. */
+/** Draw; what has the focus and goes away hands it to the page's title, and new rows push nothing out of sight. */
 function drawMain(tree) {
   const focused = document.activeElement;
+  const rows = window.scrollY > 0 ? [...main.querySelectorAll("tbody tr")] : [];
+  const held = rows.find((row) => row.getBoundingClientRect().top > 0);
+  const top = held?.getBoundingClientRect().top;
   draw(main, tree);
-  if (focused && focused !== document.body && !focused.isConnected) main.querySelector("h1")?.focus();
+  if (held?.isConnected) window.scrollBy(0, held.getBoundingClientRect().top - top);
+  if (focused && !focused.isConnected) main.querySelector("h1")?.focus();
 }
 
 function notFound(stage) {

@@ -4,21 +4,19 @@ import { post } from "./api.js";
 import { keepName, theName } from "./dialog.js";
 import { h } from "./dom.js";
 import { field } from "./form.js";
-import { card, fileLink } from "./parts.js";
+import { card, preview } from "./parts.js";
 import { act, button } from "./say.js";
 import { clock } from "./words.js";
 
 /** The card of a job that waits. */
 export function approval(job, desk) {
-  const preview = job.artifacts.find((file) => file.name.startsWith("preview"));
+  const draft = job.artifacts.find((file) => file.name.startsWith("preview"));
   const name = `decide ${job.job_id}`;
   const give = (verdict, done) => () => decide(job, verdict, done, name, desk);
   return card("This job waits for you",
     h("p", { class: "quiet" },
       `It costs nothing while it waits. Without a decision it is cancelled at ${clock(job.approval.expires_at)}.`),
-    preview && h("div", { class: "preview" },
-      h("iframe", { src: preview.url, sandbox: "", title: "Preview", loading: "lazy" }),
-      fileLink(preview.url, "Open the preview in its own tab")),
+    draft && preview(draft.url, "Open the preview in its own tab"),
     h("form", { id: "approval", onsubmit: (event) => event.preventDefault() },
       field("Your name", { id: "decided_by", value: theName(), required: true, maxlength: 200, autocomplete: "name" }),
       field("Comment, if you like", h("textarea", { id: "comment", rows: 2, maxlength: 2000 })),

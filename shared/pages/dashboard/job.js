@@ -5,13 +5,12 @@ import { approval } from "./approval.js";
 import { actionsFor } from "./decide.js";
 import { h } from "./dom.js";
 import { theKey } from "./key.js";
-import { card, copyable, crumbs, facts, fault, fileLink, head, pill, when } from "./parts.js";
+import { card, copyable, crumbs, facts, fault, fileLink, head, pill, preview, when } from "./parts.js";
 import { link } from "./router.js";
 import { history, steps } from "./way.js";
-import { FINISHED, KINDS, clock, count, counted, word } from "./words.js";
+import { FINISHED, KINDS, clock, count, counted, heldFor, word } from "./words.js";
 
 const FINISHED_EVERY_MS = 10_000;
-const HELD_S = 20;
 
 /** Show a job and follow it until it is finished. */
 export function job(stage) {
@@ -22,7 +21,7 @@ export function job(stage) {
     stage.show(view(known, { show, now }));
   };
   const now = stage.live(async (signal, mayHold) => {
-    show(await get(path, { signal, wait_s: mayHold && !FINISHED.has(known.state) ? HELD_S : 0 }));
+    show(await get(path, { signal, wait_s: mayHold ? heldFor(known.state) : 0 }));
     return FINISHED.has(known.state) ? FINISHED_EVERY_MS : 0;
   }, link("jobs"));
 }
@@ -54,7 +53,7 @@ function result({ result: made, kind }) {
   const plain = (value) => (typeof value === "object" ? JSON.stringify(value) : String(value));
   return card(kind === "support_report" ? "Report" : "Result",
     summary && h("p", { class: "prose" }, summary),
-    artifact_url && h("p", {}, fileLink(artifact_url, "Open the report", { class: "button" })),
+    artifact_url && preview(artifact_url, "Open the report in its own tab"),
     facts(Object.entries(others).map(([name, value]) => [word(name), plain(value)])),
     draft_reply && [h("h3", {}, "Draft reply"), copyable(draft_reply, "The draft reply")]);
 }

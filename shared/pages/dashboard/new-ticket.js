@@ -6,10 +6,8 @@ import { field, formEnd, options, submitting } from "./form.js";
 import { card, copyable, crumbs, facts, fault, head, pill, priority, tag } from "./parts.js";
 import { link } from "./router.js";
 import { sendOnce } from "./send-once.js";
-import { CHANNELS, FINISHED, count, duration } from "./words.js";
+import { CHANNELS, FINISHED, count, duration, heldFor } from "./words.js";
 import { steps } from "./way.js";
-
-const HELD_S = 20;
 
 /** Show the form, and beside it what becomes of the ticket sent last. */
 export function newTicket(stage) {
@@ -34,7 +32,7 @@ export function newTicket(stage) {
 }
 
 const follower = (desk, show) => async (signal, mayHold) => {
-  desk.job = await get(`/v1/jobs/${desk.accepted.job_id}`, { signal, wait_s: mayHold ? HELD_S : 0 });
+  desk.job = await get(`/v1/jobs/${desk.accepted.job_id}`, { signal, wait_s: mayHold ? heldFor(desk.job.state) : 0 });
   show();
   return FINISHED.has(desk.job.state) ? null : 0;
 };

@@ -37,6 +37,12 @@ export const linkButton = (href, text, kind = "") => h("a", { class: `button ${k
 /** A link to a file of a job, which opens in a tab of its own. */
 export const fileLink = (href, text, props = {}) => h("a", { ...props, href, target: "_blank", rel: "noopener" }, text);
 
+/** A page that a job made, shown in a frame in which nothing can run. */
+export const preview = (href, text) =>
+  h("div", { class: "preview" },
+    h("iframe", { src: href, sandbox: "", title: "Preview", loading: "lazy" }),
+    fileLink(href, text));
+
 /** Names and values; a pair that is no pair is left out. */
 export const facts = (pairs) =>
   h("dl", { class: "facts" },

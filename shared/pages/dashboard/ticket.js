@@ -5,10 +5,9 @@ import { h } from "./dom.js";
 import { card, copyable, crumbs, facts, fault, head, pill, priority, tag, when } from "./parts.js";
 import { link } from "./router.js";
 import { steps } from "./way.js";
-import { CHANNELS, FINISHED, clock, word } from "./words.js";
+import { CHANNELS, FINISHED, clock, heldFor, word } from "./words.js";
 
 const FINISHED_EVERY_MS = 10_000;
-const HELD_S = 20;
 
 /** Show a ticket and follow its AI work until it is finished. */
 export function ticket(stage) {
@@ -17,7 +16,7 @@ export function ticket(stage) {
   let similar = null;
   stage.live(async (signal, mayHold) => {
     const isOpen = job !== null && !FINISHED.has(job.state);
-    if (isOpen) job = await get(`/v1/jobs/${job.job_id}`, { signal, wait_s: mayHold ? HELD_S : 0 });
+    if (isOpen) job = await get(`/v1/jobs/${job.job_id}`, { signal, wait_s: mayHold ? heldFor(job.state) : 0 });
     const known = await get(path, { signal });
     if (job?.state !== known.ai_state && known.job_id) job = await get(`/v1/jobs/${known.job_id}`, { signal });
     const isDone = job === null || FINISHED.has(job.state);
