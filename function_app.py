@@ -15,6 +15,7 @@ from shared.api.asked import (
     NewJob,
     NewTicket,
     Redrive,
+    SimilarQuery,
     TicketQuery,
 )
 from shared.api.models import Live
@@ -28,29 +29,32 @@ app = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
 
 @app.route("v1/tickets", methods=["POST"])
 @replies
-async def accept_ticket(req: func.HttpRequest) -> func.HttpResponse:
+async def accept_ticket(req: func.HttpRequest, context: func.Context) -> func.HttpResponse:
     """Accept a ticket: 202 with the address of its job."""
     home = await wiring.app()
     new = requests.body(req, NewTicket)
-    asked = Asked(log.request_id.get(), requests.traceparent(req))
+    asked = Asked(log.request_id.get(), requests.traceparent(req), requests.host_traceparent(context))
     accepted, is_replay = await home.intake.accept_ticket(new, asked, key=requests.idempotency_key(req))
     home.kick()
     return accepted_reply(accepted, is_replay=is_replay)
 
 
 @app.timer_trigger("timer", schedule="%RELAY_SCHEDULE%")
+@log.sealed
 async def relay_outbox(timer: func.TimerRequest) -> None:
     """Put on the queues what the outbox holds."""
     await (await wiring.app()).relay.run_pass(stay_s=wiring.TIMER_STAY_S)
 
 
 @app.queue_trigger("msg", queue_name="%TICKET_QUEUE%", connection="JobsQueue")
+@log.sealed
 async def work_ticket(msg: func.QueueMessage) -> None:
     """Do the job that the message names."""
     await (await wiring.app()).worker.work(msg.get_body().decode())
 
 
 @app.timer_trigger("timer", schedule="%SWEEP_SCHEDULE%")
+@log.sealed
 async def sweep_jobs(timer: func.TimerRequest) -> None:
     """Find what was lost: leases, messages, dead letters; delete what nobody needs."""
     await (await wiring.app()).sweep.run_pass()
@@ -68,12 +72,14 @@ async def show_job(req: func.HttpRequest) -> func.HttpResponse:
 
 
 @app.queue_trigger("msg", queue_name="%REPORT_QUEUE%", connection="JobsQueue")
+@log.sealed
 async def work_report(msg: func.QueueMessage) -> None:
     """Do the long job that the message names."""
     await (await wiring.app()).worker.work(msg.get_body().decode())
 
 
 @app.queue_trigger("msg", queue_name="%WEBHOOK_QUEUE%", connection="JobsQueue")
+@log.sealed
 async def deliver_webhook(msg: func.QueueMessage) -> None:
     """Tell a caller's system what became of its job."""
     await (await wiring.app()).worker.work(msg.get_body().decode())
@@ -81,11 +87,11 @@ async def deliver_webhook(msg: func.QueueMessage) -> None:
 
 @app.route("v1/jobs", methods=["POST"])
 @replies
-async def accept_job(req: func.HttpRequest) -> func.HttpResponse:
+async def accept_job(req: func.HttpRequest, context: func.Context) -> func.HttpResponse:
     """Accept a long job: 202 with its address."""
     home = await wiring.app()
     new = requests.body(req, NewJob)
-    asked = Asked(log.request_id.get(), requests.traceparent(req))
+    asked = Asked(log.request_id.get(), requests.traceparent(req), requests.host_traceparent(context))
     accepted, is_replay = await home.intake.accept_job(new, asked, key=requests.idempotency_key(req))
     home.kick()
     return accepted_reply(accepted, is_replay=is_replay)
@@ -173,6 +179,15 @@ async def retry_dead_letters(req: func.HttpRequest) -> func.HttpResponse:
 async def show_ticket(req: func.HttpRequest) -> func.HttpResponse:
     """One ticket with the result of its AI work."""
     return reply(200, await (await wiring.app()).status.ticket(requests.ticket_id(req)))
+
+
+@app.route("v1/tickets/{ticket_id}/similar", methods=["GET"])
+@replies
+async def similar_tickets(req: func.HttpRequest) -> func.HttpResponse:
+    """The tickets of its workspace that are most like this one."""
+    home = await wiring.app()
+    found = await home.status.similar(requests.ticket_id(req), requests.query(req, SimilarQuery))
+    return reply(200, found)
 
 
 @app.route("v1/tickets", methods=["GET"])

@@ -41,12 +41,12 @@ class Identity:
         return cls(lambda: _managed_credential(client_id))
 
     async def database_password(self) -> str:
-        """What Postgres takes as the password of the identity's role. Raises ClientAuthenticationError."""
+        """What Postgres takes as the password of the identity's role. Raises AzureError."""
         return (await self.get_token(FOR_POSTGRES)).token
 
     async def get_token(self, *scopes: str, **_: Any) -> AccessToken:
         """A token for the one scope asked for; what else an SDK asks (claims, tenant) means nothing to these
-        identities. Raises ClientAuthenticationError, after 1.5 s at the latest."""
+        identities. Raises AzureError, after 1.5 s at the latest."""
         (scope,) = scopes
         fetching = self._fetch(scope)
         kept = self._kept.get(scope)

@@ -85,10 +85,14 @@ class Settings(BaseModel):
     webhook_secret_previous: str = Field(default="", repr=False)
     webhook_allow_private: bool = False
 
+    applicationinsights_connection_string: str = ""  # an address and no secret, where only identities may write
+    log_format: Literal["text", "json"] = "text"
+
     @model_validator(mode="before")
     @classmethod
     def by_field_name(cls, environment: object) -> object:
-        """Map DATABASE_URL to database_url; an empty value counts as not set, as in the Functions host."""
+        """Map DATABASE_URL to database_url, and take names and values as the Functions host does: in any case, with `:`
+        for `__`, and an empty one as not set."""
         if not isinstance(environment, Mapping):
             return environment
         fields = {

@@ -27,6 +27,7 @@ class TokenService:
         self._may_answer.set()
         self.fails = False
         self.lasts_s = 24 * 3600
+        self.renew_in_s: int | None = None  # App Service does not say, and azure-identity takes half of the life
         self.asked: list[dict[str, str]] = []
         self.environment: dict[str, str] = {}
 
@@ -65,8 +66,10 @@ class TokenService:
         if self.fails:
             return web.json_response({"statusCode": 500, "message": "no identity today"}, status=500)
         resource = request.query["resource"]
+        says_when = {} if self.renew_in_s is None else {"refresh_in": self.renew_in_s}
         return web.json_response(
             {
+                **says_when,
                 "access_token": self.token(resource),
                 "client_id": request.query.get("client_id", "system"),
                 "expires_on": str(int(time.time() + self.lasts_s)),

@@ -100,6 +100,14 @@ class TicketQuery(PageQuery):
     workspace_id: WorkspaceId | None = None
 
 
+class SimilarQuery(BaseModel):
+    """How many similar tickets are wanted."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    k: int = Field(default=5, ge=1, le=20)
+
+
 class JobQuery(PageQuery):
     state: State | None = None
     kind: Word | None = None

@@ -59,6 +59,22 @@ class TicketPage(Shown):
     next: str | None = Field(description="Send it as `after` for the next page; null on the last one.")
 
 
+class SimilarTicket(Shown):
+    """A ticket of the same workspace that is about much the same."""
+
+    ticket_id: str
+    subject: str
+    team: Team | None
+    created_at: Time
+    similarity: float = Field(description="1 − cosine distance of the embeddings: 1 is the same, 0 unrelated.")
+
+
+class SimilarTickets(Shown):
+    """The most similar first."""
+
+    items: list[SimilarTicket]
+
+
 class JobError(Shown):
     """Why a run did not succeed."""
 

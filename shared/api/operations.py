@@ -64,6 +64,16 @@ OPERATIONS = (
         parameters=_TICKET_ID,
     ),
     Operation(
+        "similar_tickets",
+        "get",
+        "/v1/tickets/{ticket_id}/similar",
+        "Tickets of the same workspace that are most like this one",
+        {200: models.SimilarTickets},
+        query=asked.SimilarQuery,
+        problems=(404, 409, 422),
+        parameters=_TICKET_ID,
+    ),
+    Operation(
         "list_jobs",
         "get",
         "/v1/jobs",

@@ -85,8 +85,12 @@ def customer_id(req: func.HttpRequest) -> str:
 
 def traceparent(req: func.HttpRequest) -> str | None:
     """The caller's W3C trace context, if it is well formed."""
-    given = req.headers.get("traceparent", "")
-    return given if _TRACEPARENT.fullmatch(given) else None
+    return _well_formed(req.headers.get("traceparent"))
+
+
+def host_traceparent(context: func.Context) -> str | None:
+    """The span that the host has begun for the request, if it has; the caller's goes on in it."""
+    return _well_formed(context.trace_context.trace_parent)
 
 
 def prefer_wait_s(req: func.HttpRequest) -> int:
@@ -112,6 +116,10 @@ def checked(model: type[M], values: dict[str, Any]) -> M:
         return model.model_validate(values)
     except ValidationError as exc:
         raise InvalidInput(problems(exc)) from None
+
+
+def _well_formed(traceparent: str | None) -> str | None:
+    return traceparent if traceparent and _TRACEPARENT.fullmatch(traceparent) else None
 
 
 def _json_object(req: func.HttpRequest, raw: bytes) -> dict[str, Any]:

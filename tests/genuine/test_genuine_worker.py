@@ -18,7 +18,11 @@ from tests.genuine.genuine_worker import GenuineWorker, Outcome
 
 pytestmark = pytest.mark.timeout(300)  # the first test may have to fetch the worker library
 
-ANONYMOUS = {"health_live", "health_ready", "show_artifact", "show_openapi"}
+ANONYMOUS = {"health_live", "health_ready", "show_artifact", "show_openapi"} | {
+    "show_root",
+    "show_dashboard",
+    "show_dashboard_file",
+}
 INDEX = """
 import json, function_app
 functions = function_app.app.get_functions()
@@ -61,7 +65,9 @@ def test_genuine_worker_when_it_indexes_the_app_finds_the_functions_that_we_see(
     }
 
 
-def test_genuine_worker_when_it_indexes_the_app_asks_for_a_key_but_for_four_functions(worker: GenuineWorker) -> None:
+def test_genuine_worker_when_it_indexes_the_app_asks_for_a_key_but_for_what_the_contract_opens(
+    worker: GenuineWorker,
+) -> None:
     triggers = {name: trigger(bindings) for name, bindings in worker.functions.items()}
     levels = {name: found["authLevel"] for name, found in triggers.items() if found["type"] == "httpTrigger"}
     assert {name for name, level in levels.items() if level == "ANONYMOUS"} == ANONYMOUS
