@@ -89,7 +89,7 @@ def traceparent(req: func.HttpRequest) -> str | None:
 
 
 def host_traceparent(context: func.Context) -> str | None:
-    """The span that the host has begun for the request, if it has; the caller's goes on in it."""
+    """The span that the host has begun for the request or the message, if it has; a caller's goes on in it."""
     return _well_formed(context.trace_context.trace_parent)
 
 
