@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import azure.functions as func
 
-from shared import log, wiring
+from shared import log, telemetry, wiring
 from shared.api import openapi, requests
 from shared.api.asked import (
     ArtifactQuery,
@@ -24,6 +24,7 @@ from shared.errors import NotFound
 from shared.intake import Asked
 from shared.pages.folder import DASHBOARD, to_page
 
+telemetry.preload()
 app = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
 
 
