@@ -66,7 +66,9 @@ async def sweep_jobs(timer: func.TimerRequest) -> None:
 async def show_job(req: func.HttpRequest) -> func.HttpResponse:
     """One job: state, steps, history, result."""
     home = await wiring.app()
-    job, ask_again_s = await home.status.job(requests.job_id(req), wait_s=requests.prefer_wait_s(req))
+    job, ask_again_s = await home.status.job(
+        requests.job_id(req), wait_s=requests.prefer_wait_s(req), seen=requests.prefer_seen(req)
+    )
     if ask_again_s is not None:
         home.kick.look()
     return reply(200, job) if ask_again_s is None else reply(200, job, Retry_After=str(ask_again_s))
