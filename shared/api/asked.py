@@ -16,6 +16,7 @@ from shared.api.fields import (
     Team,
     Text,
     Trimmed,
+    Whole,
     WorkspaceId,
 )
 from shared.jobs.states import State
@@ -54,7 +55,7 @@ class NewJob(Sent):
         description="Where to tell how the job ended, as in Standard Webhooks: https, port 443, a public address.",
         examples=["https://shop.example/hooks/larkfield"],
     )
-    timeout_seconds: int = Field(
+    timeout_seconds: Whole = Field(
         default=600, ge=30, le=3600, description="Running time after which the job fails; waiting does not count."
     )
 
@@ -85,7 +86,7 @@ class Redrive(Sent):
     kind: KindName | None = Field(default=None, description="Only this kind; all but webhooks' deliveries if not said.")
     workspace_id: WorkspaceId | None = Field(default=None, description="Only this workspace's.")
     error_code: ErrorCode | None = Field(default=None, description="Only those whose last error has this code.")
-    limit: int = Field(default=100, ge=1, le=1000, description="At most so many.")
+    limit: Whole = Field(default=100, ge=1, le=1000, description="At most so many.")
     dry_run: bool = Field(default=False, description="Only count: `remaining` is how many match now.")
 
 

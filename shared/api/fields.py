@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     PlainSerializer,
@@ -19,6 +20,11 @@ from shared.names import time_text
 
 Team = Literal["billing", "login", "shipping", "account", "other"]
 Channel = Literal["email", "web_form", "chat", "phone"]
+
+
+def _whole(value: Any) -> Any:
+    """JSON has one kind of numbers: 30.0 is 30."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def storable(text: str) -> str:
@@ -36,6 +42,7 @@ def storable(text: str) -> str:
 _NO_NUL = {"pattern": r"^[^\x00]*$"}
 _NOT_BLANK = {"pattern": r"^[^\x00]*[^\s\x00][^\x00]*$"}
 
+Whole = Annotated[int, BeforeValidator(_whole)]
 Text = Annotated[str, AfterValidator(storable), Field(json_schema_extra=_NO_NUL)]
 Trimmed = Annotated[
     str,

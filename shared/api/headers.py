@@ -9,9 +9,9 @@ ALWAYS = ("X-Request-Id", "Server-Timing")
 
 HEARD: dict[str, dict[str, Any]] = {
     "Idempotency-Key": {
-        "description": "The same request again with the same key gets the first answer, for a week.",
+        "description": "A new one for each new request, for instance a UUID. The same request again with the same key"
+        " gets the first answer, for a week; another request with it is refused.",
         "schema": {"type": "string", "pattern": "^[!-~]{8,100}$"},
-        "example": "my-key-0001",
     },
     "If-None-Match": {
         "description": "The ETag of the version that you have; then 304 if it is the newest.",

@@ -123,7 +123,8 @@ def _answer(operation: Operation, status: int, model: type[BaseModel] | None) ->
     if status == 304:
         return {"description": "The caller has this version already.", **sent}
     file = {"schema": {"type": "string", "format": "binary"}}
-    return {"description": operation.summary, **sent, "content": {"*/*": file}}
+    content = {"application/octet-stream": file, "*/*": file}  # whatever it is; generators know the first only
+    return {"description": operation.summary, **sent, "content": content}
 
 
 def _problems(operation: Operation, answered: set[str]) -> dict[str, Any]:
