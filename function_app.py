@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import azure.functions as func
 
-from shared import log, wiring
+from shared import log, telemetry, wiring
 from shared.api import openapi, requests
 from shared.api.asked import (
     ArtifactQuery,
@@ -25,6 +25,7 @@ from shared.intake import Asked
 from shared.pages.folder import DASHBOARD, to_page
 from shared.pages.viewer import DOCS
 
+telemetry.preload()
 app = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
 
 

@@ -39,9 +39,8 @@ def test_docs_then_nothing_is_inline_and_nothing_comes_from_elsewhere() -> None:
 
 
 def test_docs_then_the_key_field_is_the_documents() -> None:
-    assert re.findall(r'preauthorizeApiKey\("(\w+)"', START) == list(
-        openapi.document()["components"]["securitySchemes"]
-    )
+    schemes = openapi.document()["components"]["securitySchemes"]
+    assert re.findall(r"preauthorizeApiKey\(\"(\w+)\"", START) == list(schemes)
 
 
 async def test_file_of_the_package_when_the_page_does_not_load_it_then_404(front: Front) -> None:
