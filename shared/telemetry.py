@@ -7,6 +7,7 @@ the app. Nothing is registered globally, so that no library adds spans of its ow
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -36,6 +37,12 @@ class Telemetry:
         """Send now what would go in the next minute; after `within_s` seconds it goes on without being waited for."""
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.to_thread(self.flush), within_s)
+
+
+def preload() -> None:
+    """Import now what the first request would otherwise wait for, if it will be needed."""
+    if os.environ.get("APPLICATIONINSIGHTS_CONNECTION_STRING"):
+        importlib.import_module("azure.monitor.opentelemetry.exporter")
 
 
 OFF = Telemetry(SILENT, None, flush=lambda: None, close=lambda: None)

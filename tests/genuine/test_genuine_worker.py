@@ -95,6 +95,8 @@ def test_genuine_worker_when_a_ticket_comes_carries_it_to_its_result(worker: Gen
 
     job = succeeded(worker.request("show_job", "GET", f"/v1/jobs/{job_id}", job_id=job_id), 200)
     assert job["state"] == "succeeded", job
+    told = [(line["message"], line["ticket_id"], line["attempt"]) for line in worker.lines() if line["job_id"]]
+    assert (f"job {job_id}: succeeded (attempt 1)", job["ticket_id"], 1) in told
 
 
 def test_genuine_worker_when_a_function_raises_reports_a_failed_run(worker: GenuineWorker) -> None:
