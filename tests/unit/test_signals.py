@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import SpanProcessor
-from opentelemetry.trace import INVALID_SPAN, StatusCode
+from opentelemetry.trace import INVALID_SPAN, SpanKind, StatusCode
 
 from shared import log
 from shared import telemetry as telemetry_room
@@ -22,6 +22,7 @@ from shared.settings import Settings
 from shared.signals import SILENT, Signals, family, remote, traceparent_of
 from shared.telemetry import OFF, PATIENCE, listening, telemetry, tracer_provider
 from tests.ears import QUIET, Ears, trace_of
+from tests.ingestion import Ingestion
 
 ROOT = Path(__file__).parents[2]
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -72,7 +73,7 @@ def test_span_when_something_is_raised_then_its_code_and_no_words(
     with pytest.raises(type(error)), ears.telemetry.signals.span("x"):
         raise error
     span = ears.span("x")
-    assert (span.attributes or {})["error.type"] == code
+    assert (span.attributes or {})["error_code"] == code
     assert (span.status.status_code is StatusCode.ERROR) == is_failure
     assert "words" not in span.to_json()
 
@@ -131,6 +132,20 @@ def test_flush_when_another_hangs_then_it_does_not_hang_with_it(monkeypatch: pyt
     end.set()
     first.join()
     made.close()
+
+
+def test_span_when_sent_then_all_that_it_tells_arrives(quiet_exporter: None) -> None:
+    known: dict[str, str | int] = {"host": "provider", "step": "classify", "gen_ai.request.model": "m"}
+    with Ingestion() as insights:
+        address = {"APPLICATIONINSIGHTS_CONNECTION_STRING": insights.connection_string}
+        made = telemetry(Settings.read(NEEDED | address))
+        with pytest.raises(TimedOut), made.signals.span("chat m", SpanKind.CLIENT, attributes=known) as span:
+            span.set_attribute("http_status", 504)
+            raise TimedOut("words")
+        made.close()
+    [sent] = [item["data"]["baseData"] for item in insights.items]
+    assert sent["properties"] == {**known, "http_status": "504", "error_code": "provider_timeout"}
+    assert (sent["name"], sent["success"]) == ("chat m", False)
 
 
 def test_exporters_when_nothing_is_ever_answered_then_they_give_up_in_time(
