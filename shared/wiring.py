@@ -11,6 +11,7 @@ from typing import get_args
 import httpx
 
 from shared import log, pulse
+from shared.api.numbers import Queue
 from shared.db import Database
 from shared.decisions import Decisions
 from shared.identity import Identity
@@ -27,6 +28,7 @@ from shared.provider.lane import Lane, Limits
 from shared.queues import outbox
 from shared.queues.poison import Poison
 from shared.queues.storage import Queues
+from shared.recent import Recent
 from shared.relay import Relay
 from shared.runs.run import Heart
 from shared.settings import Settings
@@ -43,6 +45,7 @@ from shared.worker import Policy, Worker
 
 WEBHOOKS_PER_HOST = 2
 LAST_WORDS_S = 2.0  # the host waits ten seconds for a worker that ends
+GLANCE_S = 1.0  # twenty open pages ask ten times a second
 TIMER_STAY_S = 4.0  # a pass that stays lets coarse timers keep up with a backlog
 
 
@@ -61,6 +64,7 @@ class App:
     status: Status
     decisions: Decisions
     overview: Overview
+    glance: Recent[Queue]
     kick: Kicks
     http: httpx.AsyncClient
     telemetry: Telemetry
@@ -133,6 +137,7 @@ async def build(
         status=Status(db, kinds, WaitingRoom(db)),
         decisions=Decisions(db, kinds),
         overview=overview,
+        glance=Recent(overview.queue, keep_s=GLANCE_S),
         kick=kick,
         http=http,
         telemetry=telemetry,
