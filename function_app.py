@@ -18,11 +18,12 @@ from shared.api.asked import (
     SimilarQuery,
     TicketQuery,
 )
-from shared.api.models import Live
+from shared.api.numbers import Live
 from shared.api.replies import accepted_reply, file_reply, json_reply, replies, reply
 from shared.errors import NotFound
 from shared.intake import Asked
 from shared.pages.folder import DASHBOARD, to_page
+from shared.pages.viewer import DOCS
 
 telemetry.preload()
 app = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
@@ -49,9 +50,9 @@ async def relay_outbox(timer: func.TimerRequest) -> None:
 
 @app.queue_trigger("msg", queue_name="%TICKET_QUEUE%", connection="JobsQueue")
 @log.sealed
-async def work_ticket(msg: func.QueueMessage) -> None:
+async def work_ticket(msg: func.QueueMessage, context: func.Context) -> None:
     """Do the job that the message names."""
-    await (await wiring.app()).worker.work(msg.get_body().decode())
+    await (await wiring.app()).worker.work(msg.get_body().decode(), requests.host_traceparent(context))
 
 
 @app.timer_trigger("timer", schedule="%SWEEP_SCHEDULE%")
@@ -76,16 +77,16 @@ async def show_job(req: func.HttpRequest) -> func.HttpResponse:
 
 @app.queue_trigger("msg", queue_name="%REPORT_QUEUE%", connection="JobsQueue")
 @log.sealed
-async def work_report(msg: func.QueueMessage) -> None:
+async def work_report(msg: func.QueueMessage, context: func.Context) -> None:
     """Do the long job that the message names."""
-    await (await wiring.app()).worker.work(msg.get_body().decode())
+    await (await wiring.app()).worker.work(msg.get_body().decode(), requests.host_traceparent(context))
 
 
 @app.queue_trigger("msg", queue_name="%WEBHOOK_QUEUE%", connection="JobsQueue")
 @log.sealed
-async def deliver_webhook(msg: func.QueueMessage) -> None:
+async def deliver_webhook(msg: func.QueueMessage, context: func.Context) -> None:
     """Tell a caller's system what became of its job."""
-    await (await wiring.app()).worker.work(msg.get_body().decode())
+    await (await wiring.app()).worker.work(msg.get_body().decode(), requests.host_traceparent(context))
 
 
 @app.route("v1/jobs", methods=["POST"])
@@ -257,6 +258,20 @@ async def show_dashboard(req: func.HttpRequest) -> func.HttpResponse:
 async def show_dashboard_file(req: func.HttpRequest) -> func.HttpResponse:
     """The page's styles and scripts."""
     return DASHBOARD.reply(req, req.route_params["name"])
+
+
+@app.route("docs", methods=["GET", "HEAD"], auth_level=func.AuthLevel.ANONYMOUS)
+@replies
+async def show_docs(req: func.HttpRequest) -> func.HttpResponse:
+    """The API to read and to try."""
+    return DOCS.reply(req, "index.html")
+
+
+@app.route("docs/{name}", methods=["GET", "HEAD"], auth_level=func.AuthLevel.ANONYMOUS)
+@replies
+async def show_docs_file(req: func.HttpRequest) -> func.HttpResponse:
+    """The viewer's scripts and styles."""
+    return DOCS.reply(req, req.route_params["name"])
 
 
 @app.route("{*path}")

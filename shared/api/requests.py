@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import Any, NoReturn, TypeVar
+from urllib.parse import parse_qsl, urlsplit
 
 import azure.functions as func
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -60,7 +61,8 @@ def no_body(req: func.HttpRequest) -> None:
 
 def query(req: func.HttpRequest, model: type[M]) -> M:
     """The request's query parameters as `model`."""
-    values = {name: _number(value) if name in _numbers(model) else value for name, value in req.params.items()}
+    given = _empty_ones(req) | dict(req.params)
+    values = {name: _number(value) if name in _numbers(model) else value for name, value in given.items()}
     return checked(model, values)
 
 
@@ -94,7 +96,7 @@ def traceparent(req: func.HttpRequest) -> str | None:
 
 
 def host_traceparent(context: func.Context) -> str | None:
-    """The span that the host has begun for the request, if it has; the caller's goes on in it."""
+    """The span that the host has begun for the request or the message, if it has; a caller's goes on in it."""
     return _well_formed(context.trace_context.trace_parent)
 
 
@@ -148,6 +150,12 @@ def _json_object(req: func.HttpRequest, raw: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidInput([FieldProblem("body", "must be a JSON object")])
     return value
+
+
+def _empty_ones(req: func.HttpRequest) -> dict[str, str]:
+    """The host drops parameters without a value: a filter that somebody left empty would be none, without a word."""
+    pairs = parse_qsl(urlsplit(req.url).query, keep_blank_values=True)
+    return {name: "" for name, value in pairs if not value}
 
 
 def _refuse_constant(name: str) -> NoReturn:
