@@ -50,9 +50,9 @@ async def relay_outbox(timer: func.TimerRequest) -> None:
 
 @app.queue_trigger("msg", queue_name="%TICKET_QUEUE%", connection="JobsQueue")
 @log.sealed
-async def work_ticket(msg: func.QueueMessage) -> None:
+async def work_ticket(msg: func.QueueMessage, context: func.Context) -> None:
     """Do the job that the message names."""
-    await (await wiring.app()).worker.work(msg.get_body().decode())
+    await (await wiring.app()).worker.work(msg.get_body().decode(), requests.host_traceparent(context))
 
 
 @app.timer_trigger("timer", schedule="%SWEEP_SCHEDULE%")
@@ -67,7 +67,9 @@ async def sweep_jobs(timer: func.TimerRequest) -> None:
 async def show_job(req: func.HttpRequest) -> func.HttpResponse:
     """One job: state, steps, history, result."""
     home = await wiring.app()
-    job, ask_again_s = await home.status.job(requests.job_id(req), wait_s=requests.prefer_wait_s(req))
+    job, ask_again_s = await home.status.job(
+        requests.job_id(req), wait_s=requests.prefer_wait_s(req), seen=requests.prefer_seen(req)
+    )
     if ask_again_s is not None:
         home.kick.look()
     return reply(200, job) if ask_again_s is None else reply(200, job, Retry_After=str(ask_again_s))
@@ -75,16 +77,16 @@ async def show_job(req: func.HttpRequest) -> func.HttpResponse:
 
 @app.queue_trigger("msg", queue_name="%REPORT_QUEUE%", connection="JobsQueue")
 @log.sealed
-async def work_report(msg: func.QueueMessage) -> None:
+async def work_report(msg: func.QueueMessage, context: func.Context) -> None:
     """Do the long job that the message names."""
-    await (await wiring.app()).worker.work(msg.get_body().decode())
+    await (await wiring.app()).worker.work(msg.get_body().decode(), requests.host_traceparent(context))
 
 
 @app.queue_trigger("msg", queue_name="%WEBHOOK_QUEUE%", connection="JobsQueue")
 @log.sealed
-async def deliver_webhook(msg: func.QueueMessage) -> None:
+async def deliver_webhook(msg: func.QueueMessage, context: func.Context) -> None:
     """Tell a caller's system what became of its job."""
-    await (await wiring.app()).worker.work(msg.get_body().decode())
+    await (await wiring.app()).worker.work(msg.get_body().decode(), requests.host_traceparent(context))
 
 
 @app.route("v1/jobs", methods=["POST"])

@@ -14,6 +14,7 @@ from benchmarks import (
     kill,
     outage,
     overview,
+    page,
     pickup,
     places,
     report,
@@ -24,7 +25,7 @@ from benchmarks.figures import Figure, print_table
 
 BENCHMARKS: tuple[ModuleType, ...] = (
     *(accept, burst, pickup, places, outage, kill, backlog, overview, report, similar, waiting),
-    cold_start,
+    *(page, cold_start),
 )
 
 

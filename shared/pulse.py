@@ -16,7 +16,7 @@ from shared.overview import Overview
 from shared.signals import Gauges
 from shared.telemetry import Telemetry
 
-SEND_S = 5.0
+SEND_S = 2.0
 EVERY_S = 50.0  # passes are kicked every few seconds; the timer's, once a minute in Azure, are enough
 
 

@@ -16,7 +16,7 @@ from shared.log import logger
 from shared.names import ticket_name, time_text
 from shared.provider.lane import Lane
 from shared.queues import outbox
-from shared.queues.messages import EventMessage, PoisonMessage, WorkMessage, encode
+from shared.queues.messages import SYSTEM, EventMessage, PoisonMessage, WorkMessage, encode
 from shared.queues.outbox import Letter, Purpose
 from shared.queues.storage import QueueRefused, Queues
 from shared.retry import backoff_s
@@ -135,7 +135,13 @@ class Relay:
             f"send {name}",
             SpanKind.PRODUCER,
             parent=remote(letter.traceparent),
-            attributes={"messaging.destination.name": name, "job_id": letter.job_id, "kind": letter.kind},
+            attributes={
+                "messaging.system": SYSTEM,
+                "messaging.operation.name": "send",
+                "messaging.destination.name": name,
+                "job_id": letter.job_id,
+                "kind": letter.kind,
+            },
         )
 
     async def _refused(self, purpose: Purpose, letter: Letter, error: str) -> None:

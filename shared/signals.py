@@ -13,7 +13,17 @@ from typing import Any
 
 from opentelemetry.context import Context
 from opentelemetry.metrics import CallbackOptions, Counter, Histogram, Meter, NoOpMeter, Observation
-from opentelemetry.trace import NoOpTracer, Span, SpanKind, StatusCode, Tracer, set_span_in_context, use_span
+from opentelemetry.trace import (
+    Link,
+    NoOpTracer,
+    Span,
+    SpanKind,
+    StatusCode,
+    Tracer,
+    get_current_span,
+    set_span_in_context,
+    use_span,
+)
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from shared import log
@@ -58,15 +68,17 @@ class Signals:
         role: SpanKind = SpanKind.INTERNAL,
         *,
         parent: Context | None = None,
+        beside: Context | None = None,
         attributes: Mapping[str, str | int] | None = None,
     ) -> Iterator[Span]:
         """A span around what happens inside, with all that is known of the work at hand; below the current one unless
-        `parent` says otherwise.
+        `parent` says otherwise, and linked to the one that it happens `beside`.
 
         What is raised leaves its code or its class there, never its words: they may quote anybody.
         """
         known = {**log.facts(), **(attributes or {})}
-        span = self.tracer.start_span(name, context=parent, kind=role, attributes=known)
+        links = [Link(get_current_span(beside).get_span_context())] if beside else []
+        span = self.tracer.start_span(name, context=parent, kind=role, attributes=known, links=links)
         with use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
             try:
                 yield span

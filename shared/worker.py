@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import assert_never
 
-from opentelemetry.trace import SpanKind, get_current_span
+from opentelemetry.trace import Span, SpanKind, get_current_span
 
 from shared.db import Database, insist
 from shared.errors import DatabaseUnavailable
@@ -21,7 +22,7 @@ from shared.kinds.kind import Kind, Step
 from shared.log import about, facts, logger
 from shared.provider.gate import Gate
 from shared.provider.refusals import SAID
-from shared.queues.messages import WorkMessage
+from shared.queues.messages import SYSTEM, WorkMessage
 from shared.retry import backoff_s
 from shared.runs.desk import WorkDesk
 from shared.runs.outcomes import (
@@ -71,7 +72,7 @@ class Worker:
     kick: Callable[[], None]
     signals: Signals = SILENT
 
-    async def work(self, text: str) -> None:
+    async def work(self, text: str, host_traceparent: str | None = None) -> None:
         """Do what the message asks for, if its job is still waiting for just this message.
 
         Raises UnreadableMessage for a text that names no job, DatabaseUnavailable when Postgres stayed away for
@@ -83,12 +84,18 @@ class Worker:
             return
         if self.heart.closing:
             raise ShuttingDown("the worker is shutting down")
-        # One message is one piece of work, so its span goes on below the one that sent it, and the trace stays one.
-        with (
-            about(job_id=message.job_id),
-            self.signals.span("process job", SpanKind.CONSUMER, parent=remote(message.traceparent)),
-        ):
+        with about(job_id=message.job_id), self._processing(message, host_traceparent):
             await self._work(message)
+
+    def _processing(self, message: WorkMessage, host_traceparent: str | None) -> AbstractContextManager[Span]:
+        """One message is one piece of work: its span goes on below the one that sent it, and the trace stays one."""
+        return self.signals.span(
+            "process job",
+            SpanKind.CONSUMER,
+            parent=remote(message.traceparent),
+            beside=remote(host_traceparent),
+            attributes={"messaging.system": SYSTEM, "messaging.operation.name": "process"},
+        )
 
     async def _work(self, message: WorkMessage) -> None:
         claim_id = uuid.uuid4()

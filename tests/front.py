@@ -7,7 +7,7 @@ import functools
 import inspect
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -40,7 +40,13 @@ def trigger_of(function: Function) -> dict[str, Any]:
 async def fire(name: str, argument: object) -> None:
     """Call the function of that name as its trigger does, with its one argument."""
     [function] = [function for function in functions() if function.get_function_name() == name]
-    await function.get_user_function()(argument)
+    call = function.get_user_function()
+    await call(argument, **context_of(call))
+
+
+def context_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """What the host gives a function beside its trigger, if it asks for it."""
+    return {"context": NO_SPAN} if "context" in inspect.signature(function).parameters else {}
 
 
 @dataclass(frozen=True)
@@ -135,8 +141,7 @@ class Front:
                     body=body,
                 )
                 # As the host does it, in a context of its own: what a request notes there ends with it.
-                more = {"context": NO_SPAN} if "context" in inspect.signature(route.function).parameters else {}
-                answer = _read(await asyncio.create_task(route.function(request, **more)))
+                answer = _read(await asyncio.create_task(route.function(request, **context_of(route.function))))
                 assert _is_described(route, method, answer.status), f"{method} {route.template}: {answer}"
                 return answer
         raise AssertionError(f"no function takes {method} {path}: the last one must take everything")

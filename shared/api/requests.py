@@ -31,6 +31,11 @@ _CUSTOMER_ID = TypeAdapter[str](CustomerId)
 _TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 _IDEMPOTENCY_KEY = re.compile(r"[!-~]{8,100}")
 _INTEGER = re.compile(r"[0-9]{1,19}", re.ASCII)
+_WAIT = re.compile(r"wait\s*=\s*(?P<seconds>[0-9]{1,19})\s*(?P<parameters>(;[^;]*)*)", re.ASCII | re.IGNORECASE)
+_SEEN = {
+    "state": re.compile(r";\s*state\s*=\s*([a-z_]{1,30})\s*(?:;|$)", re.ASCII),
+    "progress": re.compile(r";\s*progress\s*=\s*([0-9]{1,3})\s*(?:;|$)", re.ASCII),
+}
 
 
 def body(req: func.HttpRequest, model: type[M]) -> M:
@@ -91,17 +96,25 @@ def traceparent(req: func.HttpRequest) -> str | None:
 
 
 def host_traceparent(context: func.Context) -> str | None:
-    """The span that the host has begun for the request, if it has; the caller's goes on in it."""
+    """The span that the host has begun for the request or the message, if it has; a caller's goes on in it."""
     return _well_formed(context.trace_context.trace_parent)
 
 
 def prefer_wait_s(req: func.HttpRequest) -> int:
     """How long the caller would wait (`Prefer: wait=20`), 0–60 seconds; 0 when it does not say so well."""
-    for preference in str(req.headers.get("prefer", "")).split(","):
-        name, _, value = preference.partition("=")
-        if name.strip().lower() == "wait" and _INTEGER.fullmatch(value.strip()):
-            return min(LONGEST_WAIT_S, int(value))
-    return 0
+    return min(LONGEST_WAIT_S, int(found["seconds"])) if (found := _wait(req)) else 0
+
+
+def prefer_seen(req: func.HttpRequest) -> tuple[str, int] | None:
+    """The state and progress that a waiting caller has seen (`Prefer: wait=20; state=running; progress=40`)."""
+    found = _wait(req)
+    state, progress = (_SEEN[name].search(found["parameters"]) if found else None for name in ("state", "progress"))
+    return (state[1], int(progress[1])) if state and progress else None
+
+
+def _wait(req: func.HttpRequest) -> re.Match[str] | None:
+    preferences = str(req.headers.get("prefer", "")).split(",")
+    return next(filter(None, (_WAIT.fullmatch(preference.strip()) for preference in preferences)), None)
 
 
 def idempotency_key(req: func.HttpRequest) -> str | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import httpx
 import pytest
-from opentelemetry.trace import SpanKind, StatusCode
+from opentelemetry.trace import SpanKind, StatusCode, format_trace_id
 
 from shared.api.asked import NewTicket
 from shared.errors import NotFound, Unavailable
@@ -80,6 +80,17 @@ async def test_message_then_it_names_the_span_that_sent_it(app: App, mailroom: M
     [text] = await announce(app, mailroom)
     sent = ears.span(f"send {mailroom.tickets}")
     assert json.loads(text)["traceparent"].split("-")[1:3] == [trace_of(sent), name_of(sent)]
+
+
+async def test_message_when_the_host_has_a_span_for_it_then_the_work_is_linked_to_that(
+    app: App, mailroom: Mailroom, worker: Worker, ears: Ears
+) -> None:
+    await accept(app)
+    [text] = await announce(app, mailroom)
+    await worker.work(text, CALLER)
+    worked = ears.span("process job")
+    assert parent_of(worked) == name_of(ears.span(f"send {mailroom.tickets}"))
+    assert [format_trace_id(link.context.trace_id) for link in worked.links] == [TRACE]
 
 
 async def test_request_when_the_host_has_a_span_for_it_then_ours_is_a_part_of_that(app: App, ears: Ears) -> None:
