@@ -18,11 +18,12 @@ from shared.api.asked import (
     SimilarQuery,
     TicketQuery,
 )
-from shared.api.models import Live
+from shared.api.numbers import Live
 from shared.api.replies import accepted_reply, file_reply, json_reply, replies, reply
 from shared.errors import NotFound
 from shared.intake import Asked
 from shared.pages.folder import DASHBOARD, to_page
+from shared.pages.viewer import DOCS
 
 telemetry.preload()
 app = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
@@ -66,7 +67,9 @@ async def sweep_jobs(timer: func.TimerRequest) -> None:
 async def show_job(req: func.HttpRequest) -> func.HttpResponse:
     """One job: state, steps, history, result."""
     home = await wiring.app()
-    job, ask_again_s = await home.status.job(requests.job_id(req), wait_s=requests.prefer_wait_s(req))
+    job, ask_again_s = await home.status.job(
+        requests.job_id(req), wait_s=requests.prefer_wait_s(req), seen=requests.prefer_seen(req)
+    )
     if ask_again_s is not None:
         home.kick.look()
     return reply(200, job) if ask_again_s is None else reply(200, job, Retry_After=str(ask_again_s))
@@ -255,6 +258,20 @@ async def show_dashboard(req: func.HttpRequest) -> func.HttpResponse:
 async def show_dashboard_file(req: func.HttpRequest) -> func.HttpResponse:
     """The page's styles and scripts."""
     return DASHBOARD.reply(req, req.route_params["name"])
+
+
+@app.route("docs", methods=["GET", "HEAD"], auth_level=func.AuthLevel.ANONYMOUS)
+@replies
+async def show_docs(req: func.HttpRequest) -> func.HttpResponse:
+    """The API to read and to try."""
+    return DOCS.reply(req, "index.html")
+
+
+@app.route("docs/{name}", methods=["GET", "HEAD"], auth_level=func.AuthLevel.ANONYMOUS)
+@replies
+async def show_docs_file(req: func.HttpRequest) -> func.HttpResponse:
+    """The viewer's scripts and styles."""
+    return DOCS.reply(req, req.route_params["name"])
 
 
 @app.route("{*path}")

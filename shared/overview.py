@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shared.api.models import BreakerState, ProviderState, Queue, Ready
+from shared.api.numbers import BreakerState, ProviderState, Queue, Ready
 from shared.db import Database
 from shared.errors import DatabaseUnavailable
 from shared.jobs import reading

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
-from shared.api.models import Queue
+from shared.api.numbers import Queue
 from shared.kinds import webhook
 from shared.overview import Overview
 from shared.signals import Gauges

@@ -61,13 +61,16 @@ class Status:
         rows = await similar.nearest(self.db, place, query.k)
         return SimilarTickets(items=[views.similar(row) for row in rows])
 
-    async def job(self, job_id: int, *, wait_s: int = 0) -> tuple[JobDetail, int | None]:
+    async def job(
+        self, job_id: int, *, wait_s: int = 0, seen: tuple[str, int] | None = None
+    ) -> tuple[JobDetail, int | None]:
         """The job, and in how many seconds it is worth asking again (None once it is finished).
 
-        With `wait_s` the answer is held until its state or progress changes, or the time is up. Raises NotFound.
+        With `wait_s` the answer is held until its state or progress changes, or the time is up. A change is one from
+        what the caller has `seen`, if it says so. Raises NotFound.
         """
         if wait_s:
-            row = await self.waiting_room.wait(job_id, for_s=wait_s)
+            row = await self.waiting_room.wait(job_id, for_s=wait_s, seen=seen)
         else:
             row = await reading.one(self.db, job_id)
         if row is None:

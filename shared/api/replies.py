@@ -16,7 +16,8 @@ import azure.functions as func
 from pydantic import BaseModel
 
 from shared import db, log, timing
-from shared.api.models import AcceptedJob, ErrorBody, Problem, ProblemField
+from shared.api.models import AcceptedJob
+from shared.api.problems import ErrorBody, Problem, ProblemField
 from shared.artifacts import Artifact
 from shared.errors import AppError, Busy, InvalidInput
 from shared.timing import under_way

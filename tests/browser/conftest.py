@@ -10,11 +10,11 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser
 
+from benchmarks import browser as chromium
 from benchmarks.site import Site, make_database, make_provider
 from simulator.stack.azurite import Azurite
 from simulator.stack.postgres import Postgres
 from simulator.stack.web_server import WebServer
-from tests.browser import chromium
 from tests.browser.visitor import Visitor, visit
 from tests.e2e.hosts import NO_QUOTA, client_of
 

@@ -118,9 +118,10 @@ async def test_sentence_says_the_most_pressing_thing(page: Page, changes: dict[s
         ([5, 20], "rising"),
         ([100, 104], "steady"),
         ([100, 80], "falling"),
-        ([0, *[30] * 40], "steady"),  # what was before the last half minute does not count
+        ([0, *[30] * 40], "steady"),  # what was before the last ten seconds does not count
+        ([40, 0, 2, 5, 8, 10, 12], "rising"),
     ],
 )
-async def test_trend_is_that_of_the_last_half_minute(page: Page, values: list[float], expected: str) -> None:
+async def test_trend_is_that_of_the_last_ten_seconds(page: Page, values: list[float], expected: str) -> None:
     samples = [{"at": 1_000_000 + 2000 * at, "value": value} for at, value in enumerate(values)]
     assert await page.evaluate("async s => (await import('/dashboard/sentence.js')).trend(s)", samples) == expected

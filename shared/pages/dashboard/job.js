@@ -1,6 +1,6 @@
 /** One job: how it stands, its way, what it made, and what a person can do about it. */
 
-import { get } from "./api.js";
+import { getChanged } from "./api.js";
 import { approval } from "./approval.js";
 import { actionsFor } from "./decide.js";
 import { h } from "./dom.js";
@@ -8,20 +8,19 @@ import { theKey } from "./key.js";
 import { card, copyable, crumbs, facts, fault, fileLink, head, pill, preview, when } from "./parts.js";
 import { link } from "./router.js";
 import { history, steps } from "./way.js";
-import { FINISHED, KINDS, clock, count, counted, heldFor, word } from "./words.js";
+import { FINISHED, KINDS, clock, count, counted, word } from "./words.js";
 
 const FINISHED_EVERY_MS = 10_000;
 
 /** Show a job and follow it until it is finished. */
 export function job(stage) {
-  const path = `/v1/jobs/${encodeURIComponent(stage.args[0])}`;
   let known = null;
   const show = (newer) => {
     known = newer ?? known;
     stage.show(view(known, { show, now }));
   };
   const now = stage.live(async (signal, mayHold) => {
-    show(await get(path, { signal, wait_s: mayHold ? heldFor(known.state) : 0 }));
+    show(await getChanged(stage.args[0], mayHold && known, { signal }));
     return FINISHED.has(known.state) ? FINISHED_EVERY_MS : 0;
   }, link("jobs"));
 }

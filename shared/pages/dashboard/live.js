@@ -7,7 +7,7 @@ const LONGEST_PAUSE_MS = 15_000;
 /**
  * Ask again and again until `signal` ends it. `round(signal, mayHold)` asks once, shows the answer and returns
  * the pause before the next time in milliseconds, null = never again by itself; `mayHold`: what is shown is so new that
- * the server may hold its answer until something changes. A no that will not pass ends it and goes to `onRefusal`.
+ * the server may hold its answer until that changes. A no that will not pass ends it and goes to `onRefusal`.
  * Returns a function that begins a round now.
  */
 export function live(signal, round, onRefusal) {

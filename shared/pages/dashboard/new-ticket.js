@@ -1,12 +1,12 @@
 /** Sending a ticket: accepted at once, and the result as it comes. */
 
-import { get } from "./api.js";
+import { getChanged } from "./api.js";
 import { h } from "./dom.js";
 import { field, formEnd, options, submitting } from "./form.js";
 import { card, copyable, crumbs, facts, fault, head, pill, priority, tag } from "./parts.js";
 import { link } from "./router.js";
 import { sendOnce } from "./send-once.js";
-import { CHANNELS, FINISHED, count, duration, heldFor } from "./words.js";
+import { CHANNELS, FINISHED, count, duration } from "./words.js";
 import { steps } from "./way.js";
 
 /** Show the form, and beside it what becomes of the ticket sent last. */
@@ -32,7 +32,7 @@ export function newTicket(stage) {
 }
 
 const follower = (desk, show) => async (signal, mayHold) => {
-  desk.job = await get(`/v1/jobs/${desk.accepted.job_id}`, { signal, wait_s: mayHold ? heldFor(desk.job.state) : 0 });
+  desk.job = await getChanged(desk.accepted.job_id, mayHold && desk.job, { signal });
   show();
   return FINISHED.has(desk.job.state) ? null : 0;
 };

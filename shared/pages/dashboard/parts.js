@@ -13,7 +13,8 @@ export const head = (title, beside = null, below = null) =>
 
 /** The way to a page, above its head. */
 export const crumbs = (path, section, name) =>
-  h("p", { class: "crumbs" }, h("a", { href: `#/${path}` }, section), ` / ${name}`);
+  h("nav", { class: "crumbs", "aria-label": "The way here" },
+    h("a", { href: `#/${path}` }, section), h("span", {}, `/ ${name}`));
 
 /** A part of a page under a title of its own. */
 export const card = (title, ...parts) => h("section", { class: "card", key: title }, h("h2", {}, title), parts);

@@ -3,6 +3,7 @@
 import { clock, count, counted, duration } from "./words.js";
 
 const STUCK_S = 60;
+const TREND_MS = 10_500;
 
 /**
  * @typedef {{tone: "calm"|"busy"|"warn"|"bad", text: string}} Sentence
@@ -71,10 +72,10 @@ const waits = (number, noun) => `${counted(number, noun)} ${number === 1 ? "wait
 
 const patience = (queued) => (queued === 0 ? "No job waits." : `${waits(queued, "job")}, and none loses an attempt.`);
 
-/** Where an age is heading, seen over the last half minute: rising, falling or steady. */
+/** Where an age is heading, seen over the last ten seconds: rising, falling or steady. */
 export function trend(samples) {
   const last = samples.at(-1);
-  const before = samples.find(({ at }) => at > (last?.at ?? 0) - 30_000);
+  const before = samples.find(({ at }) => at > (last?.at ?? 0) - TREND_MS);
   if (!before || before === last) return "steady";
   const change = last.value - before.value;
   if (Math.abs(change) < Math.max(2, before.value * 0.1)) return "steady";

@@ -1,11 +1,11 @@
 /** One ticket: what was written, the draft to answer with, tickets like it, and the state of its AI work. */
 
-import { get } from "./api.js";
+import { get, getChanged } from "./api.js";
 import { h } from "./dom.js";
 import { card, copyable, crumbs, facts, fault, head, pill, priority, tag, when } from "./parts.js";
 import { link } from "./router.js";
 import { steps } from "./way.js";
-import { CHANNELS, FINISHED, clock, heldFor, word } from "./words.js";
+import { CHANNELS, FINISHED, clock, word } from "./words.js";
 
 const FINISHED_EVERY_MS = 10_000;
 
@@ -16,9 +16,9 @@ export function ticket(stage) {
   let similar = null;
   stage.live(async (signal, mayHold) => {
     const isOpen = job !== null && !FINISHED.has(job.state);
-    if (isOpen) job = await get(`/v1/jobs/${job.job_id}`, { signal, wait_s: mayHold ? heldFor(job.state) : 0 });
+    if (isOpen) job = await getChanged(job.job_id, mayHold && job, { signal });
     const known = await get(path, { signal });
-    if (job?.state !== known.ai_state && known.job_id) job = await get(`/v1/jobs/${known.job_id}`, { signal });
+    if (job?.state !== known.ai_state && known.job_id) job = await getChanged(known.job_id, null, { signal });
     const isDone = job === null || FINISHED.has(job.state);
     if ([null, "succeeded"].includes(known.ai_state)) similar ??= await likeIt(path, signal);
     stage.show(view(known, job, similar ?? []));

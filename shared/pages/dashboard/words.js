@@ -12,10 +12,6 @@ export const STATES = {
   cancelled: "Cancelled",
 };
 export const FINISHED = new Set(["succeeded", "failed", "cancelled", "dead_letter"]);
-
-/** How long an answer about a job may be held, in seconds: a change between two questions is seen at the next one. */
-export const heldFor = (state) => (FINISHED.has(state) ? 0 : state === "waiting_for_approval" ? 20 : 3);
-
 export const TEAMS = ["billing", "login", "shipping", "account", "other"];
 export const PRIORITIES = { 1: "Urgent", 2: "Normal", 3: "Low" };
 export const CHANNELS = { web_form: "Web form", email: "E-mail", chat: "Chat", phone: "Phone" };
