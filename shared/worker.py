@@ -35,11 +35,12 @@ from shared.runs.outcomes import (
     Retried,
     Succeeded,
     Waiting,
+    code_of,
     in_words,
 )
 from shared.runs.run import PATIENCE_S, Heart, Run
 from shared.runs.steps import carry_out
-from shared.signals import SILENT, Signals, remote
+from shared.signals import SILENT, Signals, note_end, remote
 from shared.webhooks.courier import Courier
 
 log = logger("worker")
@@ -157,7 +158,7 @@ class Worker:
         if left is None:
             log.warning("job %d: run %d had ended before (%s)", claim.job_id, claim.run, ended or "taken away")
             return
-        get_current_span().set_attribute("outcome", left.state)
+        note_end(get_current_span(), left.state, code_of(outcome))
         log.info("job %d: %s (attempt %d)%s", claim.job_id, left.state, claim.attempts, in_words(outcome, left))
 
     async def _arrow(self, run: Run, kind: Kind, outcome: Outcome) -> Left | None:

@@ -108,6 +108,17 @@ def outcome_of(error: BaseException) -> Outcome:
             return Crashed(error)
 
 
+def code_of(outcome: Outcome) -> str | None:
+    """The job error code of an end that has one."""
+    match outcome:
+        case Retried(error) | Failed(error) | GivenBack(error=JobError() as error):
+            return error.code
+        case Crashed():
+            return "internal_error"
+        case _:
+            return None
+
+
 def in_words(outcome: Outcome, left: Left) -> str:
     """What the log line of an arrow adds: why, and how long it waits."""
     match outcome:
