@@ -5,7 +5,7 @@ PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run reset setup test replay chaos check infra-snapshot
+.PHONY: help run reset setup test replay chaos check screenshots infra-snapshot
 
-help run reset setup test replay chaos check infra-snapshot:
+help run reset setup test replay chaos check screenshots infra-snapshot:
 	@$(if $(PYTHON),,$(error Python 3.11 or newer is needed, and none is on PATH))exec "$(PYTHON)" -m simulator $@ $(ARGS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import azure.functions as func
 
-from shared import log, wiring
+from shared import log, telemetry, wiring
 from shared.api import openapi, requests
 from shared.api.asked import (
     ArtifactQuery,
@@ -15,42 +15,48 @@ from shared.api.asked import (
     NewJob,
     NewTicket,
     Redrive,
+    SimilarQuery,
     TicketQuery,
 )
-from shared.api.models import Live
+from shared.api.numbers import Live
 from shared.api.replies import accepted_reply, file_reply, json_reply, replies, reply
 from shared.errors import NotFound
 from shared.intake import Asked
 from shared.pages.folder import DASHBOARD, to_page
+from shared.pages.viewer import DOCS
 
+telemetry.preload()
 app = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
 
 
 @app.route("v1/tickets", methods=["POST"])
 @replies
-async def accept_ticket(req: func.HttpRequest) -> func.HttpResponse:
+async def accept_ticket(req: func.HttpRequest, context: func.Context) -> func.HttpResponse:
     """Accept a ticket: 202 with the address of its job."""
     home = await wiring.app()
     new = requests.body(req, NewTicket)
-    asked = Asked(log.request_id.get(), requests.traceparent(req))
+    asked = Asked(log.request_id.get(), requests.traceparent(req), requests.host_traceparent(context))
     accepted, is_replay = await home.intake.accept_ticket(new, asked, key=requests.idempotency_key(req))
     home.kick()
     return accepted_reply(accepted, is_replay=is_replay)
 
 
 @app.timer_trigger("timer", schedule="%RELAY_SCHEDULE%")
+@log.sealed
 async def relay_outbox(timer: func.TimerRequest) -> None:
     """Put on the queues what the outbox holds."""
     await (await wiring.app()).relay.run_pass(stay_s=wiring.TIMER_STAY_S)
 
 
 @app.queue_trigger("msg", queue_name="%TICKET_QUEUE%", connection="JobsQueue")
-async def work_ticket(msg: func.QueueMessage) -> None:
+@log.sealed
+async def work_ticket(msg: func.QueueMessage, context: func.Context) -> None:
     """Do the job that the message names."""
-    await (await wiring.app()).worker.work(msg.get_body().decode())
+    await (await wiring.app()).worker.work(msg.get_body().decode(), requests.host_traceparent(context))
 
 
 @app.timer_trigger("timer", schedule="%SWEEP_SCHEDULE%")
+@log.sealed
 async def sweep_jobs(timer: func.TimerRequest) -> None:
     """Find what was lost: leases, messages, dead letters; delete what nobody needs."""
     await (await wiring.app()).sweep.run_pass()
@@ -61,31 +67,35 @@ async def sweep_jobs(timer: func.TimerRequest) -> None:
 async def show_job(req: func.HttpRequest) -> func.HttpResponse:
     """One job: state, steps, history, result."""
     home = await wiring.app()
-    job, ask_again_s = await home.status.job(requests.job_id(req), wait_s=requests.prefer_wait_s(req))
+    job, ask_again_s = await home.status.job(
+        requests.job_id(req), wait_s=requests.prefer_wait_s(req), seen=requests.prefer_seen(req)
+    )
     if ask_again_s is not None:
         home.kick.look()
     return reply(200, job) if ask_again_s is None else reply(200, job, Retry_After=str(ask_again_s))
 
 
 @app.queue_trigger("msg", queue_name="%REPORT_QUEUE%", connection="JobsQueue")
-async def work_report(msg: func.QueueMessage) -> None:
+@log.sealed
+async def work_report(msg: func.QueueMessage, context: func.Context) -> None:
     """Do the long job that the message names."""
-    await (await wiring.app()).worker.work(msg.get_body().decode())
+    await (await wiring.app()).worker.work(msg.get_body().decode(), requests.host_traceparent(context))
 
 
 @app.queue_trigger("msg", queue_name="%WEBHOOK_QUEUE%", connection="JobsQueue")
-async def deliver_webhook(msg: func.QueueMessage) -> None:
+@log.sealed
+async def deliver_webhook(msg: func.QueueMessage, context: func.Context) -> None:
     """Tell a caller's system what became of its job."""
-    await (await wiring.app()).worker.work(msg.get_body().decode())
+    await (await wiring.app()).worker.work(msg.get_body().decode(), requests.host_traceparent(context))
 
 
 @app.route("v1/jobs", methods=["POST"])
 @replies
-async def accept_job(req: func.HttpRequest) -> func.HttpResponse:
+async def accept_job(req: func.HttpRequest, context: func.Context) -> func.HttpResponse:
     """Accept a long job: 202 with its address."""
     home = await wiring.app()
     new = requests.body(req, NewJob)
-    asked = Asked(log.request_id.get(), requests.traceparent(req))
+    asked = Asked(log.request_id.get(), requests.traceparent(req), requests.host_traceparent(context))
     accepted, is_replay = await home.intake.accept_job(new, asked, key=requests.idempotency_key(req))
     home.kick()
     return accepted_reply(accepted, is_replay=is_replay)
@@ -175,6 +185,15 @@ async def show_ticket(req: func.HttpRequest) -> func.HttpResponse:
     return reply(200, await (await wiring.app()).status.ticket(requests.ticket_id(req)))
 
 
+@app.route("v1/tickets/{ticket_id}/similar", methods=["GET"])
+@replies
+async def similar_tickets(req: func.HttpRequest) -> func.HttpResponse:
+    """The tickets of its workspace that are most like this one."""
+    home = await wiring.app()
+    found = await home.status.similar(requests.ticket_id(req), requests.query(req, SimilarQuery))
+    return reply(200, found)
+
+
 @app.route("v1/tickets", methods=["GET"])
 @replies
 async def list_tickets(req: func.HttpRequest) -> func.HttpResponse:
@@ -239,6 +258,20 @@ async def show_dashboard(req: func.HttpRequest) -> func.HttpResponse:
 async def show_dashboard_file(req: func.HttpRequest) -> func.HttpResponse:
     """The page's styles and scripts."""
     return DASHBOARD.reply(req, req.route_params["name"])
+
+
+@app.route("docs", methods=["GET", "HEAD"], auth_level=func.AuthLevel.ANONYMOUS)
+@replies
+async def show_docs(req: func.HttpRequest) -> func.HttpResponse:
+    """The API to read and to try."""
+    return DOCS.reply(req, "index.html")
+
+
+@app.route("docs/{name}", methods=["GET", "HEAD"], auth_level=func.AuthLevel.ANONYMOUS)
+@replies
+async def show_docs_file(req: func.HttpRequest) -> func.HttpResponse:
+    """The viewer's scripts and styles."""
+    return DOCS.reply(req, req.route_params["name"])
 
 
 @app.route("{*path}")

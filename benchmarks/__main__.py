@@ -6,12 +6,12 @@ import sys
 from collections.abc import Callable, Coroutine
 from types import ModuleType
 
-from benchmarks import accept, backlog, burst, cold_start, kill, outage, pickup, places, report, waiting
+from benchmarks import accept, backlog, burst, cold_start, kill, outage, page, pickup, places, report, similar, waiting
 from benchmarks.figures import Figure, print_table
 
 BENCHMARKS: tuple[ModuleType, ...] = (
-    *(accept, burst, pickup, places, outage, kill, backlog, report, waiting),
-    cold_start,
+    *(accept, burst, pickup, places, outage, kill, backlog, report, similar, waiting),
+    *(page, cold_start),
 )
 
 

@@ -272,6 +272,7 @@ var workSettings = {
   WEBHOOK_QUEUE: workQueues[2]
   RELAY_SCHEDULE: relaySchedule
   SWEEP_SCHEDULE: sweepSchedule
+  LOG_FORMAT: 'json'
   PROVIDER_URL: providerUrl
   PROVIDER_KEY_HEADER: providerKeyHeader
   PROVIDER_CHAT_MODEL: chatModel

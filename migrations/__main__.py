@@ -136,8 +136,8 @@ def main() -> int:
             raise
         print("migrations: this Postgres has no pgvector: install the extension `vector` first", file=sys.stderr)
         return 1
-    except ChangedMigration as exc:
-        print(f"migrations: {exc}", file=sys.stderr)
+    except (ChangedMigration, psycopg.errors.RaiseException) as exc:
+        print(f"migrations: {str(exc).splitlines()[0]}", file=sys.stderr)
         return 1
     except psycopg.OperationalError as exc:
         print(f"migrations: cannot reach the database: {str(exc).splitlines()[0]}", file=sys.stderr)

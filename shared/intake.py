@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
+from opentelemetry.trace import Span, SpanKind
 from pydantic import BaseModel, ValidationError
 
 from shared import forecast, idempotency
@@ -22,6 +24,7 @@ from shared.kinds.kind import Kind, Plan
 from shared.log import logger
 from shared.names import ticket_name
 from shared.provider.lane import Limits
+from shared.signals import SILENT, Signals, remote, traceparent_of
 from shared.timing import timed
 from shared.webhooks.addresses import UnusableUrl, check_url
 
@@ -45,10 +48,11 @@ class Rules:
 
 @dataclass(frozen=True)
 class Asked:
-    """Who asked, for the logs and the trace."""
+    """Who asked, for the logs and the trace; `traceparent` is the caller's, `host_traceparent` the host's own span."""
 
     request_id: str
     traceparent: str | None = None
+    host_traceparent: str | None = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ class Intake:
     ticket_kind: Kind
     kinds: Mapping[str, Kind]
     rules: Rules
+    signals: Signals = SILENT
     flights: SingleFlight = field(default_factory=SingleFlight)
 
     async def accept_ticket(self, new: NewTicket, asked: Asked, *, key: str | None) -> tuple[Accepted, bool]:
@@ -67,10 +72,33 @@ class Intake:
         Raises KeyReused, NotFound (unknown customer), RateLimited, QueueFull, in this order, or DatabaseUnavailable;
         then nothing is saved, the key neither.
         """
+        with self._span("POST /v1/tickets", asked) as span:
+            trace = {"request_id": asked.request_id, "traceparent": traceparent_of(span)}
+            accepted, is_replay = await self._accept_ticket(new, trace, key)
+            span.set_attributes({"job_id": accepted.job_id, "ticket_id": accepted.ticket_id, "is_replay": is_replay})
+            return accepted, is_replay
+
+    async def accept_job(self, new: NewJob, asked: Asked, *, key: str | None) -> tuple[AcceptedJob, bool]:
+        """Save a job that a workspace asks for. Raises as accept_ticket does, but for RateLimited."""
+        with self._span("POST /v1/jobs", asked) as span:
+            trace = {"request_id": asked.request_id, "traceparent": traceparent_of(span)}
+            accepted, is_replay = await self._accept_job(new, trace, key)
+            span.set_attributes({"job_id": accepted.job_id, "kind": new.kind, "is_replay": is_replay})
+            return accepted, is_replay
+
+    def _span(self, name: str, asked: Asked) -> AbstractContextManager[Span]:
+        """The host's span of a request is the server's, and ours a part of it; where it has none, ours is."""
+        role = SpanKind.INTERNAL if asked.host_traceparent else SpanKind.SERVER
+        parent = remote(asked.host_traceparent or asked.traceparent)
+        return self.signals.span(name, role, parent=parent)
+
+    async def _accept_ticket(
+        self, new: NewTicket, trace: dict[str, str | None], key: str | None
+    ) -> tuple[Accepted, bool]:
         kind = self.ticket_kind
 
         async def save(connection: Connection) -> Accepted:
-            params = new.model_dump() | asdict(asked) | self._job_params(kind)
+            params = new.model_dump() | trace | self._job_params(kind)
             with timed("rate_limit"):  # the statement that looks at the limits is the one that saves
                 seen = await submit.ticket(connection, params)
             if seen.job_id is None or seen.ticket_id is None:
@@ -81,13 +109,12 @@ class Intake:
         scope = key and Key.of(key, route="POST /v1/tickets", actor=f"customer:{new.customer_id}", body=new)
         return await self._once(scope or None, Accepted, save)
 
-    async def accept_job(self, new: NewJob, asked: Asked, *, key: str | None) -> tuple[AcceptedJob, bool]:
-        """Save a job that a workspace asks for. Raises as accept_ticket does, but for RateLimited."""
+    async def _accept_job(self, new: NewJob, trace: dict[str, str | None], key: str | None) -> tuple[AcceptedJob, bool]:
         kind, given = self._asked_for(new)
 
         async def save(connection: Connection) -> AcceptedJob:
             params = (
-                asdict(asked)
+                trace
                 | self._job_params(kind)
                 | {
                     "workspace_id": new.workspace_id,

@@ -7,13 +7,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shared.api.models import BreakerState, ProviderState, Queue, Ready
+from shared.api.numbers import BreakerState, ProviderState, Queue, Ready
 from shared.db import Database
 from shared.errors import DatabaseUnavailable
 from shared.jobs import reading
 from shared.provider import breaker
 from shared.provider.lane import UNLIMITED, Lane
 from shared.queues import outbox
+from shared.queues.outbox import Pending
 from shared.queues.storage import Queues
 
 
@@ -27,18 +28,22 @@ class Overview:
     share_limits: Mapping[str, int]
     ticket_queue: str
 
-    async def queue(self) -> Queue:
-        """The queue's numbers, in a handful of statements that read only what is alive."""
+    async def queue(self, pending: Mapping[str, Pending] | None = None) -> Queue:
+        """The queue's numbers, in a handful of statements that read only what is alive; `pending` if known already."""
         numbers = await reading.numbers(self.db)
-        pending = [
-            await outbox.pending(self.db, queue, self.lane, share_limit=limit)
-            for queue, limit in self.share_limits.items()
-        ]
+        parts = (await self.pending() if pending is None else pending).values()
         waiting = {
-            "outbox_pending": sum(part.letters for part in pending),
-            "outbox_oldest_seconds": max(part.oldest_s for part in pending),
+            "outbox_pending": sum(part.letters for part in parts),
+            "outbox_oldest_seconds": max(part.oldest_s for part in parts),
         }
         return Queue.model_validate(numbers | waiting | {"provider": await self.provider()})
+
+    async def pending(self) -> dict[str, Pending]:
+        """What could be on each queue by now and is not."""
+        return {
+            queue: await outbox.pending(self.db, queue, self.lane, share_limit=limit)
+            for queue, limit in self.share_limits.items()
+        }
 
     async def provider(self) -> ProviderState:
         """The chat quota and the breakers, and in words why no call is made just now."""

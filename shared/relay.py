@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
+
+from opentelemetry.trace import Span, SpanKind
 
 from shared.db import Database
 from shared.errors import DatabaseUnavailable, QueueUnavailable
@@ -14,10 +16,11 @@ from shared.log import logger
 from shared.names import ticket_name, time_text
 from shared.provider.lane import Lane
 from shared.queues import outbox
-from shared.queues.messages import EventMessage, PoisonMessage, WorkMessage, encode
+from shared.queues.messages import SYSTEM, EventMessage, PoisonMessage, WorkMessage, encode
 from shared.queues.outbox import Letter, Purpose
 from shared.queues.storage import QueueRefused, Queues
 from shared.retry import backoff_s
+from shared.signals import SILENT, Signals, remote, traceparent_of
 
 log = logger("relay")
 
@@ -42,6 +45,7 @@ class Relay:
     lane: Lane
     names: Mapping[str, str]
     share_limits: Mapping[str, int]
+    signals: Signals = SILENT
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # one connection for all passes of a process
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -108,15 +112,37 @@ class Relay:
         """None when the message is on the queue, False when the queue refused it."""
         async with gate:
             try:
-                if purpose == "work":
-                    await self.queues.put(self.names[queue], encode(work_message(queue, letter)))
-                else:
-                    message_id = await self.queues.put(f"{self.names[queue]}-poison", encode(poison_message(letter)))
-                    await outbox.poison_sent(self.db, letter, message_id)
+                await (self._announce(queue, letter) if purpose == "work" else self._bury(queue, letter))
             except QueueRefused as exc:
                 await self._refused(purpose, letter, str(exc))
                 return False
         return None
+
+    async def _announce(self, queue: str, letter: Letter) -> None:
+        name = self.names[queue]
+        with self._sending(name, letter) as span:
+            await self.queues.put(name, encode(work_message(queue, letter, traceparent_of(span))))
+
+    async def _bury(self, queue: str, letter: Letter) -> None:
+        name = f"{self.names[queue]}-poison"
+        with self._sending(name, letter):
+            message_id = await self.queues.put(name, encode(poison_message(letter)))
+        await outbox.poison_sent(self.db, letter, message_id)
+
+    def _sending(self, name: str, letter: Letter) -> AbstractContextManager[Span]:
+        """A span of the trace that the job's request began, whoever happens to run this pass."""
+        return self.signals.span(
+            f"send {name}",
+            SpanKind.PRODUCER,
+            parent=remote(letter.traceparent),
+            attributes={
+                "messaging.system": SYSTEM,
+                "messaging.operation.name": "send",
+                "messaging.destination.name": name,
+                "job_id": letter.job_id,
+                "kind": letter.kind,
+            },
+        )
 
     async def _refused(self, purpose: Purpose, letter: Letter, error: str) -> None:
         if purpose == "work" and letter.puts + 1 >= MAX_PUTS:
@@ -134,10 +160,10 @@ class Relay:
         )
 
 
-def work_message(queue: str, letter: Letter) -> WorkMessage | EventMessage:
+def work_message(queue: str, letter: Letter, traceparent: str | None) -> WorkMessage | EventMessage:
     if queue == "webhooks":
-        return EventMessage(event_id=letter.job_id, delivery=letter.delivery, traceparent=letter.traceparent)
-    return WorkMessage(job_id=letter.job_id, delivery=letter.delivery, traceparent=letter.traceparent)
+        return EventMessage(event_id=letter.job_id, delivery=letter.delivery, traceparent=traceparent)
+    return WorkMessage(job_id=letter.job_id, delivery=letter.delivery, traceparent=traceparent)
 
 
 def poison_message(letter: Letter) -> PoisonMessage:

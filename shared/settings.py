@@ -85,6 +85,9 @@ class Settings(BaseModel):
     webhook_secret_previous: str = Field(default="", repr=False)
     webhook_allow_private: bool = False
 
+    applicationinsights_connection_string: str = ""  # an address and no secret, where only identities may write
+    log_format: Literal["text", "json"] = "text"
+
     @model_validator(mode="before")
     @classmethod
     def by_field_name(cls, environment: object) -> object:

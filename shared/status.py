@@ -6,18 +6,19 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from shared import artifacts, tickets
+from shared import artifacts, similar, tickets
 from shared.api import views
-from shared.api.asked import CustomerBody, JobQuery, TicketQuery
-from shared.api.models import Customer, JobDetail, JobPage, Ticket, TicketPage
+from shared.api.asked import CustomerBody, JobQuery, SimilarQuery, TicketQuery
+from shared.api.models import Customer, JobDetail, JobPage, SimilarTickets, Ticket, TicketPage
 from shared.artifacts import Artifact
 from shared.db import Database
-from shared.errors import FieldProblem, InvalidInput, NotFound
+from shared.errors import Conflict, FieldProblem, InvalidInput, NotFound
 from shared.jobs import reading
 from shared.jobs.reading import JobWay
 from shared.jobs.states import FINISHED
 from shared.kinds.kind import Kind
 from shared.names import MAX_ID, job_number, ticket_name, ticket_number
+from shared.similar import Place
 from shared.waiting import WaitingRoom
 
 LONGEST_POLL_S = 30
@@ -50,13 +51,26 @@ class Status:
         items = [views.ticket(row) for row in rows[: query.limit]]
         return TicketPage(items=items, next=items[-1].ticket_id if len(rows) > query.limit else None)
 
-    async def job(self, job_id: int, *, wait_s: int = 0) -> tuple[JobDetail, int | None]:
+    async def similar(self, ticket_id: int, query: SimilarQuery) -> SimilarTickets:
+        """The tickets of its workspace that are most like it. Raises NotFound; Conflict while it cannot be compared."""
+        place = await similar.look(self.db, ticket_id)
+        if place is None:
+            raise NotFound(f"There is no ticket {ticket_name(ticket_id)}.")
+        if not place.is_embedded:
+            raise Conflict(_why_not_comparable(place))
+        rows = await similar.nearest(self.db, place, query.k)
+        return SimilarTickets(items=[views.similar(row) for row in rows])
+
+    async def job(
+        self, job_id: int, *, wait_s: int = 0, seen: tuple[str, int] | None = None
+    ) -> tuple[JobDetail, int | None]:
         """The job, and in how many seconds it is worth asking again (None once it is finished).
 
-        With `wait_s` the answer is held until its state or progress changes, or the time is up. Raises NotFound.
+        With `wait_s` the answer is held until its state or progress changes, or the time is up. A change is one from
+        what the caller has `seen`, if it says so. Raises NotFound.
         """
         if wait_s:
-            row = await self.waiting_room.wait(job_id, for_s=wait_s)
+            row = await self.waiting_room.wait(job_id, for_s=wait_s, seen=seen)
         else:
             row = await reading.one(self.db, job_id)
         if row is None:
@@ -76,6 +90,14 @@ class Status:
         rows = await reading.page(self.db, query.model_dump() | {"before": before, "limit": query.limit + 1})
         items = [views.job(row) for row in rows[: query.limit]]
         return JobPage(items=items, next=str(items[-1].job_id) if len(rows) > query.limit else None)
+
+
+def _why_not_comparable(place: Place) -> str:
+    name = ticket_name(place.ticket_id)
+    if place.ai_state is None:
+        return f"Ticket {name} has no embedding to compare: it came without a job."
+    reason = f" ({place.error_code})" if place.error_code else ""
+    return f"Ticket {name} has no embedding yet: its job {place.job_id} is {views.in_words(place.ai_state)}{reason}."
 
 
 def _ask_again_s(row: JobWay) -> int | None:

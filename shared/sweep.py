@@ -57,7 +57,7 @@ class Watch:
 
 @dataclass
 class Sweep:
-    """What a pass works with; `names` as in the relay."""
+    """What a pass works with; `names` as in the relay. `report` tells those who watch from outside how things are."""
 
     db: Database
     queues: Queues
@@ -65,6 +65,7 @@ class Sweep:
     names: Mapping[str, str]
     lease_s: float
     backoff: Backoff
+    report: Callable[[], Awaitable[None]] | None = None
     watch: Watch = field(init=False)
     cleaned_at: float = field(init=False, default=float("-inf"))
 
@@ -78,7 +79,8 @@ class Sweep:
 
     async def run_pass(self) -> None:
         """Leases, lost messages, poison queues, old rows; each part for itself. Two passes at once are harmless."""
-        for part in (self._leases, self._messages, self._approvals, self._poison, self._clean):
+        parts = (self._leases, self._messages, self._approvals, self._poison, self._clean, self._report)
+        for part in parts:
             try:
                 await part()
             except QueueUnavailable as exc:
@@ -140,3 +142,7 @@ class Sweep:
         if time.monotonic() - self.cleaned_at >= CLEAN_EVERY_S:
             self.cleaned_at = time.monotonic()
             await clean(self.db)
+
+    async def _report(self) -> None:
+        if self.report is not None:
+            await self.report()

@@ -1,7 +1,7 @@
 """Callers who wait for a job to change: one poller a process asks for all of them, in one statement every 300 ms.
 
 No connection is held while somebody waits. The first look is the poller's too: what counts as a change is judged
-against the row as it was when the poller first saw it for this caller.
+against the row as it was when the poller first saw it for this caller, unless the caller says what it has seen.
 """
 
 from __future__ import annotations
@@ -61,12 +61,15 @@ class WaitingRoom:
     def is_polling(self) -> bool:
         return self._poller is not None and not self._poller.done()
 
-    async def wait(self, job_id: int, *, for_s: float) -> JobWay | None:
+    async def wait(self, job_id: int, *, for_s: float, seen: tuple[str, int] | None = None) -> JobWay | None:
         """The job once its state or progress has changed, or as it is after `for_s` seconds; None when there is none.
 
+        What was `seen` before (state, progress) is what a change is judged against; without it, the first look.
         Raises DatabaseUnavailable, at the latest 2.5 s after that time.
         """
         waiter = Waiter(job_id, time.monotonic() + for_s)
+        if seen is not None:
+            waiter.state, waiter.progress = seen
         self.waiters.add(waiter)
         if not self.is_polling:
             self._poller = asyncio.create_task(self._poll(), name="waiting-room", context=contextvars.Context())

@@ -10,6 +10,7 @@ from typing import get_args
 
 import httpx
 
+from shared import log, pulse
 from shared.db import Database
 from shared.decisions import Decisions
 from shared.identity import Identity
@@ -30,8 +31,10 @@ from shared.relay import Relay
 from shared.runs.run import Heart
 from shared.settings import Settings
 from shared.shutdown import on_terminate
+from shared.signals import Signals
 from shared.status import Status
 from shared.sweep import Backoff, Sweep
+from shared.telemetry import OFF, Telemetry, telemetry
 from shared.waiting import WaitingRoom
 from shared.webhooks.courier import Courier
 from shared.webhooks.sender import Sender
@@ -39,6 +42,7 @@ from shared.webhooks.signature import Signer
 from shared.worker import Policy, Worker
 
 WEBHOOKS_PER_HOST = 2
+LAST_WORDS_S = 2.0  # the host waits ten seconds for a worker that ends
 TIMER_STAY_S = 4.0  # a pass that stays lets coarse timers keep up with a backlog
 
 
@@ -59,10 +63,17 @@ class App:
     overview: Overview
     kick: Kicks
     http: httpx.AsyncClient
+    telemetry: Telemetry
+
+    async def drain(self, *, within_s: float) -> None:
+        """Let the runs come to an end, and send what there is to tell of them."""
+        await self.worker.heart.drain(within_s=within_s)
+        await self.telemetry.send(within_s=LAST_WORDS_S)
 
     async def close(self) -> None:
         """Give back what the app holds, when the process or a test ends."""
-        await self.worker.heart.drain(within_s=self.settings.drain_seconds)
+        await self.drain(within_s=self.settings.drain_seconds)
+        await asyncio.to_thread(self.telemetry.close)
         await self.kick.stop()
         await self.http.aclose()
         await self.queues.close()
@@ -71,11 +82,16 @@ class App:
 
 
 async def build(
-    settings: Settings, *, http: httpx.AsyncClient | None = None, kinds: Mapping[str, Kind] | None = None
+    settings: Settings,
+    *,
+    http: httpx.AsyncClient | None = None,
+    kinds: Mapping[str, Kind] | None = None,
+    telemetry: Telemetry = OFF,
 ) -> App:
     """Build the app; connections are made in the background, so that this never fails for want of a server."""
     for noisy in ("azure", "httpx", "httpcore"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+    signals = telemetry.signals
     identity = Identity.managed(settings.client_id)
     db = _database(settings, identity)
     await db.open()
@@ -90,8 +106,10 @@ async def build(
     }
     share_limits = {"tickets": outbox.NO_LIMIT, "reports": settings.reports_max_running, "webhooks": WEBHOOKS_PER_HOST}
     backoff = Backoff(settings.retry_base_seconds, settings.retry_cap_seconds)
-    relay = Relay(db, queues, lane, names, share_limits)
-    sweep = Sweep(db, queues, Poison(db, queues, names), names, settings.job_lease_seconds, backoff)
+    overview = Overview(db, queues, lane, share_limits, settings.ticket_queue)
+    report = pulse.of(overview, telemetry, kinds)
+    relay = Relay(db, queues, lane, names, share_limits, signals)
+    sweep = Sweep(db, queues, Poison(db, queues, names), names, settings.job_lease_seconds, backoff, report)
     kick = Kicks(relay, sweep)
     heart = Heart(db, lease_s=settings.job_lease_seconds, after_beat=kick.look)
     return App(
@@ -99,15 +117,25 @@ async def build(
         identity=identity,
         db=db,
         queues=queues,
-        intake=Intake(db, ticket.KIND, kinds, _rules(settings, lane.limits)),
+        intake=Intake(db, ticket.KIND, kinds, _rules(settings, lane.limits), signals),
         relay=relay,
         sweep=sweep,
-        worker=Worker(db, _gate(settings, db, http, lane), _courier(settings), heart, kinds, _policy(settings), kick),
+        worker=Worker(
+            db,
+            _gate(settings, db, http, lane, signals),
+            _courier(settings, signals),
+            heart,
+            kinds,
+            _policy(settings),
+            kick,
+            signals,
+        ),
         status=Status(db, kinds, WaitingRoom(db)),
         decisions=Decisions(db, kinds),
-        overview=Overview(db, queues, lane, share_limits, settings.ticket_queue),
+        overview=overview,
         kick=kick,
         http=http,
+        telemetry=telemetry,
     )
 
 
@@ -158,7 +186,7 @@ def _policy(settings: Settings) -> Policy:
     )
 
 
-def _gate(settings: Settings, db: Database, http: httpx.AsyncClient, lane: Lane) -> Gate:
+def _gate(settings: Settings, db: Database, http: httpx.AsyncClient, lane: Lane, signals: Signals) -> Gate:
     provider = Provider(
         http,
         url=settings.provider_url,
@@ -167,6 +195,7 @@ def _gate(settings: Settings, db: Database, http: httpx.AsyncClient, lane: Lane)
         chat_model=settings.provider_chat_model,
         embedding_model=settings.provider_embedding_model,
         timeout_s=settings.provider_timeout,
+        signals=signals,
     )
     threshold = breaker.threshold(settings.job_max_attempts)
     lease_s = settings.provider_timeout + 5
@@ -174,10 +203,10 @@ def _gate(settings: Settings, db: Database, http: httpx.AsyncClient, lane: Lane)
     return Gate(provider, lane, breakers, settings.retry_base_seconds, settings.retry_cap_seconds)
 
 
-def _courier(settings: Settings) -> Courier:
+def _courier(settings: Settings, signals: Signals) -> Courier:
     secret = settings.webhook_secret
     signer = Signer(secret, settings.webhook_secret_previous) if secret else None
-    return Courier(signer, Sender(allow_private=settings.webhook_allow_private))
+    return Courier(signer, Sender(allow_private=settings.webhook_allow_private), signals)
 
 
 _app: App | None = None
@@ -191,6 +220,9 @@ async def app() -> App:
         _building = _building or asyncio.Lock()
         async with _building:
             if _app is None:
-                _app = await build(Settings.read())
-                on_terminate(_app.worker.heart.drain, within_s=_app.settings.drain_seconds)
+                settings = Settings.read()
+                if settings.log_format == "json":
+                    log.write_json()
+                _app = await build(settings, telemetry=telemetry(settings))
+                on_terminate(_app.drain, within_s=settings.drain_seconds)
     return _app

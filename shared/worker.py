@@ -5,19 +5,24 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import assert_never
+
+from opentelemetry.trace import Span, SpanKind, get_current_span
 
 from shared.db import Database, insist
 from shared.errors import DatabaseUnavailable
 from shared.jobs import claim as claims
 from shared.jobs import leave, people
+from shared.jobs.claim import Claim
 from shared.jobs.leave import Left
 from shared.jobs.states import JobError
 from shared.kinds.kind import Kind, Step
-from shared.log import logger
+from shared.log import about, facts, logger
 from shared.provider.gate import Gate
-from shared.queues.messages import WorkMessage
+from shared.provider.refusals import SAID
+from shared.queues.messages import SYSTEM, WorkMessage
 from shared.retry import backoff_s
 from shared.runs.desk import WorkDesk
 from shared.runs.outcomes import (
@@ -34,6 +39,7 @@ from shared.runs.outcomes import (
 )
 from shared.runs.run import PATIENCE_S, Heart, Run
 from shared.runs.steps import carry_out
+from shared.signals import SILENT, Signals, remote
 from shared.webhooks.courier import Courier
 
 log = logger("worker")
@@ -64,8 +70,9 @@ class Worker:
     kinds: Mapping[str, Kind]
     policy: Policy
     kick: Callable[[], None]
+    signals: Signals = SILENT
 
-    async def work(self, text: str) -> None:
+    async def work(self, text: str, host_traceparent: str | None = None) -> None:
         """Do what the message asks for, if its job is still waiting for just this message.
 
         Raises UnreadableMessage for a text that names no job, DatabaseUnavailable when Postgres stayed away for
@@ -77,6 +84,20 @@ class Worker:
             return
         if self.heart.closing:
             raise ShuttingDown("the worker is shutting down")
+        with about(job_id=message.job_id), self._processing(message, host_traceparent):
+            await self._work(message)
+
+    def _processing(self, message: WorkMessage, host_traceparent: str | None) -> AbstractContextManager[Span]:
+        """One message is one piece of work: its span goes on below the one that sent it, and the trace stays one."""
+        return self.signals.span(
+            "process job",
+            SpanKind.CONSUMER,
+            parent=remote(message.traceparent),
+            beside=remote(host_traceparent),
+            attributes={"messaging.system": SYSTEM, "messaging.operation.name": "process"},
+        )
+
+    async def _work(self, message: WorkMessage) -> None:
         claim_id = uuid.uuid4()
         asked_at = time.monotonic()
         claim = await insist(
@@ -86,12 +107,18 @@ class Worker:
         if claim is None:
             await insist(lambda: self._not_claimed(message), for_s=PATIENCE_S)
             return
+        with about(**claim.facts):
+            get_current_span().set_attributes(facts())
+            await self._run(claim, asked_at)
+
+    async def _run(self, claim: Claim, asked_at: float) -> None:
         log.info("job %d: running (attempt %d)", claim.job_id, claim.attempts)
         kind = self.kinds.get(claim.kind) or unknown(claim.kind)
         run = Run(claim, self.heart, claimed_at=time.monotonic(), slice_s=self.policy.slice_s, yields=kind.yields)
         run.lease_until = asked_at + self.heart.lease_s  # the first try may have had it, and its answer was lost
         with self.heart.beats_for(run):
-            outcome = await carry_out(WorkDesk(run, self.db, self.gate, self.courier, saved=dict(claim.saved)), kind)
+            desk = WorkDesk(run, self.db, self.gate, self.courier, dict(claim.saved), self.signals)
+            outcome = await carry_out(desk, kind)
             await self._leave(run, kind, outcome)
         self.kick()
         if isinstance(outcome, Crashed):
@@ -130,6 +157,7 @@ class Worker:
         if left is None:
             log.warning("job %d: run %d had ended before (%s)", claim.job_id, claim.run, ended or "taken away")
             return
+        get_current_span().set_attribute("outcome", left.state)
         log.info("job %d: %s (attempt %d)%s", claim.job_id, left.state, claim.attempts, reason(outcome, left))
 
     async def _arrow(self, run: Run, kind: Kind, outcome: Outcome) -> Left | None:
@@ -185,7 +213,7 @@ def reason(outcome: Outcome, left: Left) -> str:
     """What the log line of an arrow adds: why, and how long it waits."""
     match outcome:
         case Retried(error) | Failed(error):
-            why = f"{error.code}: {error.message}"
+            why = f"{error.code}: {error.message.partition(SAID)[0]}"  # the provider's words stay in the job's row
         case GivenBack(given_back):
             why = given_back
         case Crashed(crash):

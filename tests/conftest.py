@@ -8,12 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import httpx
+import hypothesis
 import psycopg
 import pytest
 
 from shared import wiring
 from shared.db import Database
 from shared.settings import Settings
+from shared.telemetry import OFF
 from shared.wiring import App, build
 from shared.worker import Worker
 from simulator.provider.app import create_app
@@ -22,11 +24,16 @@ from simulator.provider.weather import Weather
 from simulator.stack.azurite import Azurite
 from simulator.stack.postgres import Postgres, throw_away_postgres
 from tests import pgbouncer
+from tests.ears import Ears
 from tests.front import Front
 from tests.stage import APP_ROLE, Mailroom, make_schema
 from tests.tcp_wire import Wire
 
 pytest_plugins = ["tests.genuine.plugin"]
+
+# The same examples every time and however slow the machine is: a change fails for what it changes.
+hypothesis.settings.register_profile("suite", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("suite")
 
 # DELETE and not TRUNCATE, which makes every table's files anew: 2 ms instead of 35 ms a test. The rest cascades.
 EMPTY = """
@@ -143,10 +150,17 @@ def settings(environment: dict[str, str]) -> Settings:
 
 
 @pytest.fixture
-async def app(settings: Settings, provider: Simulation) -> AsyncIterator[App]:
+def ears() -> Ears:
+    """Who listens to the app in a test that asks for it."""
+    return Ears()
+
+
+@pytest.fixture
+async def app(request: pytest.FixtureRequest, settings: Settings, provider: Simulation) -> AsyncIterator[App]:
     """The app, built as the functions build it, with the simulated provider behind its HTTP client."""
     http = httpx.AsyncClient(transport=httpx.ASGITransport(create_app(provider)))
-    built = await build(settings, http=http)
+    telemetry = request.getfixturevalue("ears").telemetry if "ears" in request.fixturenames else OFF
+    built = await build(settings, http=http, telemetry=telemetry)
     yield built
     await built.close()
 

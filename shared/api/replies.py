@@ -9,18 +9,20 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
+from typing import Any
 from urllib.parse import quote
 
 import azure.functions as func
 from pydantic import BaseModel
 
 from shared import db, log, timing
-from shared.api.models import AcceptedJob, ErrorBody, Problem, ProblemField
+from shared.api.models import AcceptedJob
+from shared.api.problems import ErrorBody, Problem, ProblemField
 from shared.artifacts import Artifact
 from shared.errors import AppError, Busy, InvalidInput
 from shared.timing import under_way
 
-Handler = Callable[[func.HttpRequest], Awaitable[func.HttpResponse]]
+Handler = Callable[..., Awaitable[func.HttpResponse]]  # of a request and, if it asks for it, the host's context
 
 DATABASE_LIMIT_S = 2.5  # a caller is never kept waiting for a database that does not answer
 
@@ -68,7 +70,7 @@ def replies(handler: Handler) -> Handler:
     """Wrap an HTTP function: request id, timing, and every error in the envelope. No exception leaves it."""
 
     @functools.wraps(handler)
-    async def wrapped(req: func.HttpRequest) -> func.HttpResponse:
+    async def wrapped(req: func.HttpRequest, **more: Any) -> func.HttpResponse:
         began = time.perf_counter()
         given = req.headers.get("x-request-id", "")
         request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
@@ -77,7 +79,7 @@ def replies(handler: Handler) -> Handler:
         timing.spent.set(spent)
         db.deadline.set(asyncio.get_running_loop().time() + DATABASE_LIMIT_S)
         with under_way.one():
-            response = await _answer(handler, req, request_id)
+            response = await _answer(handler.__name__, handler(req, **more), request_id)
         response.headers["X-Request-Id"] = request_id
         spent["total"] = time.perf_counter() - began
         response.headers["Server-Timing"] = ", ".join(f"{name};dur={1000 * s:.1f}" for name, s in spent.items())
@@ -86,13 +88,13 @@ def replies(handler: Handler) -> Handler:
     return wrapped
 
 
-async def _answer(handler: Handler, req: func.HttpRequest, request_id: str) -> func.HttpResponse:
+async def _answer(name: str, answer: Awaitable[func.HttpResponse], request_id: str) -> func.HttpResponse:
     try:
-        return await handler(req)
+        return await answer
     except AppError as exc:
         return _problem(exc, request_id)
     except Exception:
-        _log.exception("%s: unexpected error (request %s)", handler.__name__, request_id)
+        _log.exception("%s: unexpected error (request %s)", name, request_id)
         return _problem(AppError("Something went wrong on our side."), request_id)
 
 

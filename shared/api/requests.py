@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import Any, NoReturn, TypeVar
+from urllib.parse import parse_qsl, urlsplit
 
 import azure.functions as func
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -30,6 +31,11 @@ _CUSTOMER_ID = TypeAdapter[str](CustomerId)
 _TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 _IDEMPOTENCY_KEY = re.compile(r"[!-~]{8,100}")
 _INTEGER = re.compile(r"[0-9]{1,19}", re.ASCII)
+_WAIT = re.compile(r"wait\s*=\s*(?P<seconds>[0-9]{1,19})\s*(?P<parameters>(;[^;]*)*)", re.ASCII | re.IGNORECASE)
+_SEEN = {
+    "state": re.compile(r";\s*state\s*=\s*([a-z_]{1,30})\s*(?:;|$)", re.ASCII),
+    "progress": re.compile(r";\s*progress\s*=\s*([0-9]{1,3})\s*(?:;|$)", re.ASCII),
+}
 
 
 def body(req: func.HttpRequest, model: type[M]) -> M:
@@ -55,7 +61,8 @@ def no_body(req: func.HttpRequest) -> None:
 
 def query(req: func.HttpRequest, model: type[M]) -> M:
     """The request's query parameters as `model`."""
-    values = {name: _number(value) if name in _numbers(model) else value for name, value in req.params.items()}
+    given = _empty_ones(req) | dict(req.params)
+    values = {name: _number(value) if name in _numbers(model) else value for name, value in given.items()}
     return checked(model, values)
 
 
@@ -85,17 +92,29 @@ def customer_id(req: func.HttpRequest) -> str:
 
 def traceparent(req: func.HttpRequest) -> str | None:
     """The caller's W3C trace context, if it is well formed."""
-    given = req.headers.get("traceparent", "")
-    return given if _TRACEPARENT.fullmatch(given) else None
+    return _well_formed(req.headers.get("traceparent"))
+
+
+def host_traceparent(context: func.Context) -> str | None:
+    """The span that the host has begun for the request or the message, if it has; a caller's goes on in it."""
+    return _well_formed(context.trace_context.trace_parent)
 
 
 def prefer_wait_s(req: func.HttpRequest) -> int:
     """How long the caller would wait (`Prefer: wait=20`), 0–60 seconds; 0 when it does not say so well."""
-    for preference in str(req.headers.get("prefer", "")).split(","):
-        name, _, value = preference.partition("=")
-        if name.strip().lower() == "wait" and _INTEGER.fullmatch(value.strip()):
-            return min(LONGEST_WAIT_S, int(value))
-    return 0
+    return min(LONGEST_WAIT_S, int(found["seconds"])) if (found := _wait(req)) else 0
+
+
+def prefer_seen(req: func.HttpRequest) -> tuple[str, int] | None:
+    """The state and progress that a waiting caller has seen (`Prefer: wait=20; state=running; progress=40`)."""
+    found = _wait(req)
+    state, progress = (_SEEN[name].search(found["parameters"]) if found else None for name in ("state", "progress"))
+    return (state[1], int(progress[1])) if state and progress else None
+
+
+def _wait(req: func.HttpRequest) -> re.Match[str] | None:
+    preferences = str(req.headers.get("prefer", "")).split(",")
+    return next(filter(None, (_WAIT.fullmatch(preference.strip()) for preference in preferences)), None)
 
 
 def idempotency_key(req: func.HttpRequest) -> str | None:
@@ -114,6 +133,10 @@ def checked(model: type[M], values: dict[str, Any]) -> M:
         raise InvalidInput(problems(exc)) from None
 
 
+def _well_formed(traceparent: str | None) -> str | None:
+    return traceparent if traceparent and _TRACEPARENT.fullmatch(traceparent) else None
+
+
 def _json_object(req: func.HttpRequest, raw: bytes) -> dict[str, Any]:
     if len(raw) > MAX_BODY_BYTES:
         raise PayloadTooLarge(f"The body is larger than {MAX_BODY_BYTES // 1024} KiB.")
@@ -127,6 +150,12 @@ def _json_object(req: func.HttpRequest, raw: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidInput([FieldProblem("body", "must be a JSON object")])
     return value
+
+
+def _empty_ones(req: func.HttpRequest) -> dict[str, str]:
+    """The host drops parameters without a value: a filter that somebody left empty would be none, without a word."""
+    pairs = parse_qsl(urlsplit(req.url).query, keep_blank_values=True)
+    return {name: "" for name, value in pairs if not value}
 
 
 def _refuse_constant(name: str) -> NoReturn:

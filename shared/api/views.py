@@ -6,16 +6,21 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from shared.api.models import Job, JobDetail, Step, Ticket
+from shared.api.models import Job, JobDetail, SimilarTicket, Step, Ticket
 from shared.artifacts import address
 from shared.jobs.reading import JobRow, JobWay
 from shared.kinds.kind import Kind
 from shared.names import ticket_name
+from shared.similar import SimilarRow
 from shared.tickets import TicketRow
 
 
 def ticket(row: TicketRow) -> Ticket:
     return Ticket.model_validate(asdict(row) | {"ticket_id": ticket_name(row.ticket_id)})
+
+
+def similar(row: SimilarRow) -> SimilarTicket:
+    return SimilarTicket.model_validate(asdict(row) | {"ticket_id": ticket_name(row.ticket_id)})
 
 
 def job(row: JobRow) -> Job:

@@ -9,6 +9,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from shared.db import Database
+from shared.names import ticket_name
 
 SAVED_STEPS: LiteralString = """
     coalesce((SELECT jsonb_object_agg(name, output) FROM job_steps
@@ -122,6 +123,17 @@ class Claim:
     def fence(self) -> dict[str, int]:
         """What every statement of this run must name."""
         return {"job_id": self.job_id, "run": self.run}
+
+    @property
+    def facts(self) -> dict[str, str | int | None]:
+        """What lines and spans of this run tell."""
+        return {
+            **self.fence,
+            "attempt": self.attempts,
+            "kind": self.kind,
+            "ticket_id": ticket_name(self.ticket_id),
+            "request_id": self.request_id,
+        }
 
 
 @dataclass(frozen=True)

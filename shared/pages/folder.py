@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,10 +50,11 @@ class File:
 
 @dataclass(frozen=True)
 class Folder:
-    """The files that lie directly in `path`; `policy` is their Content-Security-Policy."""
+    """The files that lie directly in `path`, and those that `lent` names; `policy` is their Content-Security-Policy."""
 
     path: Path
     policy: str = STRICT
+    lent: Callable[[], Iterable[Path]] = tuple
 
     def reply(self, req: func.HttpRequest, name: str) -> func.HttpResponse:
         """The file of that name: 200, or 304 for who has it. Raises NotFound."""
@@ -76,7 +78,8 @@ class Folder:
     @functools.cached_property
     def files(self) -> dict[str, File]:
         """All of them, read at the first request: a name is looked up here and never becomes a path."""
-        return {path.name: _read(path) for path in self.path.iterdir() if path.suffix in CONTENT_TYPES}
+        paths = (*self.path.iterdir(), *self.lent())
+        return {path.name: _read(path) for path in paths if path.suffix in CONTENT_TYPES}
 
 
 def to_page(address: str) -> func.HttpResponse:

@@ -6,17 +6,21 @@ import asyncio
 import json
 import math
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
+from urllib.parse import urlsplit
 
 import httpx
+from opentelemetry.trace import Span, SpanKind, get_current_span
 
 from shared.errors import BadAnswer, Misconfigured, TimedOut, Unavailable
 from shared.provider.answers import chat_text, only_vector, tokens_used
 from shared.provider.foreign_json import decoded
 from shared.provider.hints import Remaining, remaining
 from shared.provider.refusals import refusal
+from shared.signals import SILENT, Signals
 
 Endpoint = Literal["chat", "embeddings"]
 
@@ -66,6 +70,7 @@ class Provider:
         chat_model: str,
         embedding_model: str,
         timeout_s: float,
+        signals: Signals = SILENT,
     ) -> None:
         self._client = client
         self._url = url.rstrip("/")
@@ -75,6 +80,8 @@ class Provider:
         self._chat_model = chat_model
         self._embedding_model = embedding_model
         self._timeout_s = timeout_s
+        self._signals = signals
+        self._host = urlsplit(url).hostname or ""
 
     async def chat(self, ask: Chat, *, request_id: str) -> Reply:
         """The model's whole answer; one cut off by `max_tokens` is AnswerTruncated, even if it reads well."""
@@ -86,8 +93,12 @@ class Provider:
         if ask.as_json:
             question["response_format"] = {"type": "json_object"}
         prompt = [content for _role, content in ask.messages]
-        answer, left = await self._post("/chat/completions", question, request_id=request_id, prompt=prompt)
-        return Reply(text=chat_text(answer), tokens=tokens_used(answer), remaining=left)
+        with self._calling("chat", self._chat_model):
+            answer, left = await self._post("/chat/completions", question, request_id=request_id, prompt=prompt)
+            reply = Reply(text=chat_text(answer), tokens=tokens_used(answer), remaining=left)
+        if reply.tokens is not None:
+            self._signals.tokens.add(reply.tokens)
+        return reply
 
     async def embed(self, text: str, *, dimensions: int, request_id: str) -> tuple[list[float], Remaining]:
         """The one vector of `text`, of exactly `dimensions` finite numbers, and the quota left."""
@@ -96,13 +107,24 @@ class Provider:
             "input": text,
             "dimensions": dimensions,
         }
-        answer, left = await self._post("/embeddings", question, request_id=request_id, prompt=[text])
-        return only_vector(answer, dimensions), left
+        with self._calling("embeddings", self._embedding_model):
+            answer, left = await self._post("/embeddings", question, request_id=request_id, prompt=[text])
+            return only_vector(answer, dimensions), left
+
+    def _calling(self, operation: Endpoint, model: str) -> AbstractContextManager[Span]:
+        """A span of ours alone: what travels to the provider is `X-Client-Request-Id`, and not our trace."""
+        attributes = {
+            "gen_ai.operation.name": operation,
+            "gen_ai.request.model": model,
+            "server.address": self._host,
+        }
+        return self._signals.span(f"{operation} {model}", SpanKind.CLIENT, attributes=attributes)
 
     async def _post(
         self, path: str, question: dict[str, object], *, request_id: str, prompt: Sequence[str]
     ) -> tuple[object, Remaining]:
         response, body = await self._exchange(path, question, request_id)
+        get_current_span().set_attribute("http.response.status_code", response.status_code)
         if not response.is_success:
             raise refusal(
                 response.status_code,

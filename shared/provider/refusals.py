@@ -11,6 +11,8 @@ from shared.errors import ContentFiltered, Misconfigured, ProviderError, Refused
 from shared.provider.foreign_json import decoded, pick
 from shared.provider.hints import retry_after_s
 
+SAID = " It said: "  # what follows is not ours
+
 _LONGEST_QUOTE = 200
 _ECHO_LENGTH = 20
 
@@ -41,7 +43,7 @@ def refusal(
     sentence = f"The provider answered {status}: {meaning}."
     quote = _quoted([*codes[:1], *words[:1]], private)
     return kind(
-        f"{sentence} It said: {quote}" if quote else sentence,
+        f"{sentence}{SAID}{quote}" if quote else sentence,
         retry_after_s=retry_after_s(headers, now),
     )
 

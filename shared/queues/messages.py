@@ -11,6 +11,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from shared.names import MAX_ID
 
+SYSTEM = "azure_storage_queues"  # as spans call it
 NO_DELIVERY = 0  # no row has it
 MAX_DELIVERY = 2**31 - 1
 

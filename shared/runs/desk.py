@@ -10,6 +10,7 @@ from shared.kinds.kind import Outputs
 from shared.provider.client import Chat
 from shared.provider.gate import Gate
 from shared.runs.run import Run
+from shared.signals import SILENT, Signals
 from shared.webhooks.courier import Courier
 
 
@@ -22,6 +23,7 @@ class WorkDesk:
     gate: Gate
     courier: Courier
     saved: Outputs
+    signals: Signals = SILENT
     step: str = ""
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from shared.errors import DatabaseUnavailable
 from shared.jobs import claim as claims
 from shared.jobs import leave
 from shared.jobs.claim import Claim
-from shared.log import logger
+from shared.log import about, logger
 
 log = logger("runs")
 
@@ -204,14 +205,16 @@ class Heart:
 
     def _start(self) -> None:
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._beat_on(), name="heartbeat")
+            # A fresh context: the heart beats for all runs, not for the one that happened to start it.
+            self._task = asyncio.create_task(self._beat_on(), name="heartbeat", context=contextvars.Context())
 
     async def _pay(self) -> None:
         for key, claim in list(self._owed.items()):
             left = await leave.give_back(self._db, claim, "lost", wait_s=0, waited_s=0)
             del self._owed[key]
             if left is not None:
-                log.info("job %d: %s (attempt %d), the database was away", claim.job_id, left.state, claim.attempts)
+                with about(**claim.facts):
+                    log.info("job %d: %s (attempt %d), the database was away", claim.job_id, left.state, claim.attempts)
 
     async def _beat_on(self) -> None:
         while True:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from shared.artifacts import checked
 from shared.jobs import claim as claims
 from shared.kinds.kind import Kind, Plan, Step
+from shared.log import about
 from shared.runs.desk import WorkDesk
 from shared.runs.outcomes import Outcome, Succeeded, Waiting, outcome_of
 from shared.runs.run import Run, Stopped
+from shared.signals import family
 
 
 async def carry_out(desk: WorkDesk, kind: Kind) -> Outcome:
@@ -89,12 +93,20 @@ class Performance:
             raise Stopped("slice")
         await run.check()
         await run.patiently(lambda: claims.start_step(desk.db, claim, step.name, position, step.detail))
-        output = await step.work(desk)
+        output = await self._work(desk, step)
         desk.saved[step.name] = output
         needs = _needs(before, self.plan)
         if not await run.patiently(lambda: claims.save_step(desk.db, claim, step.name, position, output, needs)):
             raise Stopped("lost")
         self.has_saved = True
+
+    async def _work(self, desk: WorkDesk, step: Step) -> Any:
+        began = time.monotonic()
+        with about(step=step.name), desk.signals.span(f"step {family(step.name)}"):
+            output = await step.work(desk)
+        dimensions = {"kind": self.kind.name, "step": family(step.name)}
+        desk.signals.step_seconds.record(time.monotonic() - began, dimensions)
+        return output
 
 
 def _needs(before: Plan, now: Plan) -> claims.Needs:

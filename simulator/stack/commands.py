@@ -94,6 +94,11 @@ def _chaos(arguments: list[str]) -> int:
     hand_over([sys.executable, "-m", "tests.chaos", *arguments])
 
 
+def _take_screenshots(_: list[str]) -> int:
+    _set_up([])
+    hand_over([sys.executable, "-m", "tests.browser.screenshots"])
+
+
 def _check(_: list[str]) -> int:
     from simulator.stack.checks import check
 
@@ -115,6 +120,7 @@ COMMANDS = {
     "replay": Command("hold the stand-in host against the recordings of the genuine one", TO_TEST, _replay),
     "chaos": Command("kill and cut off everything for minutes, then audit every promise", TO_TEST, _chaos),
     "check": Command("lint, format, types, import borders, and infra/ where Bicep is", TO_TEST, _check),
+    "screenshots": Command("take the pictures of the page anew, with Chromium", TO_TEST, _take_screenshots),
     "infra-snapshot": Command("write anew what Azure would get from infra/", TO_TEST, _renew_snapshots),
 }
 

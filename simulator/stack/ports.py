@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from simulator.stack.errors import StackError
 
 LOOPBACK = "127.0.0.1"
+NOBODYS = 1  # below what a system gives out, so that nobody comes to listen there by chance
 
 
 def free_ports(count: int) -> tuple[int, ...]:

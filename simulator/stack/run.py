@@ -51,6 +51,8 @@ def _invitation(stack: LocalStack) -> str:
     return "\n".join(
         (
             "",
+            f"Look:  {stack.functions_url}/dashboard (and /docs for the API)",
+            "",
             "Try it:",
             f"  curl -i {stack.functions_url}/v1/tickets -H 'Content-Type: application/json' -d '{ticket}'",
             "",

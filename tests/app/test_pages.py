@@ -69,3 +69,10 @@ def test_dashboard_asks_for_files_that_exist_and_for_nothing_else() -> None:
 
 def test_dashboard_is_light() -> None:
     assert sum(len(file.content) for file in DASHBOARD.files.values()) <= MOST_BYTES
+
+
+@pytest.mark.parametrize("name", sorted(name for name in DASHBOARD.files if name.endswith((".js", ".html"))))
+def test_file_is_for_people_to_read_too(name: str) -> None:
+    lines = DASHBOARD.files[name].content.decode().splitlines()
+    assert len(lines) <= 200
+    assert max(map(len, lines)) <= 120

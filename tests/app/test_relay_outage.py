@@ -13,7 +13,7 @@ import pytest
 from shared.queues.storage import Queues
 from shared.wiring import App
 from simulator.stack.azurite import ACCOUNT, ACCOUNT_KEY
-from simulator.stack.ports import LOOPBACK, free_ports
+from simulator.stack.ports import LOOPBACK, NOBODYS
 from tests.stage import Mailroom, accept, announce, hasten
 
 TICKS = 15
@@ -33,7 +33,7 @@ class Counting(Queues):
 
 def nobody_there() -> str:
     """The connection string of a storage account that is switched off."""
-    endpoint = f"http://{LOOPBACK}:{free_ports(1)[0]}/{ACCOUNT}"
+    endpoint = f"http://{LOOPBACK}:{NOBODYS}/{ACCOUNT}"
     return (
         f"DefaultEndpointsProtocol=http;AccountName={ACCOUNT};AccountKey={ACCOUNT_KEY};"
         f"BlobEndpoint={endpoint};QueueEndpoint={endpoint};"

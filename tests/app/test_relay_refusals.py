@@ -31,6 +31,16 @@ class Unwilling(Queues):
         return await self._real.put(queue, text)
 
 
+class Swollen(Queues):
+    """Queues whose messages are larger than the service takes, so that it is the service that refuses."""
+
+    def __init__(self, real: Queues) -> None:
+        self._real = real
+
+    async def put(self, queue: str, text: str) -> Any:
+        return await self._real.put(queue, text + 70_000 * "x")
+
+
 async def test_put_when_refused_then_the_others_go_out_and_the_row_waits_longer_each_time(
     app: App, database_url: str, mailroom: Mailroom
 ) -> None:
@@ -56,11 +66,10 @@ async def test_put_when_refused_five_times_then_its_job_has_failed_for_all_to_se
     app: App, mailroom: Mailroom, caplog: pytest.LogCaptureFixture
 ) -> None:
     job_id = await accept(app)
-    # More than the service takes, so that it is the service that refuses.
-    await app.db.execute("UPDATE jobs SET traceparent = repeat('x', 70000)")
+    relay = replace(app.relay, queues=Swollen(app.queues))
     for _ in range(5):
         await hasten(app.db)
-        await app.relay.run_pass(stay_s=0)
+        await relay.run_pass(stay_s=0)
 
     job, ask_again_s = await app.status.job(job_id)
     assert (job.state, job.attempts, ask_again_s) == ("failed", 0, None)
@@ -69,7 +78,6 @@ async def test_put_when_refused_five_times_then_its_job_has_failed_for_all_to_se
     assert await app.db.fetch_dicts("SELECT * FROM outbox") == []
     assert f"job {job_id}: failed" in caplog.text
 
-    await app.db.execute("UPDATE jobs SET traceparent = NULL")
     await app.decisions.retry(job_id)
     assert numbers(await announce(app, mailroom)) == [(job_id, 2)]
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 import azure.functions as func
 import pytest
 
-from shared.api.requests import prefer_wait_s
+from shared.api.requests import prefer_seen, prefer_wait_s
 from shared.db import Connection, Database
 from shared.errors import DatabaseUnavailable
 from shared.waiting import EVERY_S, WaitingRoom
@@ -213,11 +213,42 @@ async def test_caller_when_the_database_does_not_answer_then_503_soon_after_its_
         ("wait=soon", 0),
         ("waiting=5", 0),
         ("", 0),
+        ("wait=5; state=running; progress=40", 5),
     ],
 )
 def test_preference_when_given_then_so_many_seconds_or_none(prefer: str, seconds: int) -> None:
     request = func.HttpRequest("GET", "http://localhost/v1/jobs/1", headers={"Prefer": prefer}, body=b"")
     assert prefer_wait_s(request) == seconds
+
+
+@pytest.mark.parametrize(
+    ("prefer", "seen"),
+    [
+        ("wait=5; state=running; progress=40", ("running", 40)),
+        ("respond-async, wait = 5;progress=0 ; state=queued", ("queued", 0)),
+        ("wait=5", None),
+        ("wait=5; state=running", None),
+        ("wait=5; progress=40", None),
+        ("wait=5; state=running; progress=4000000000", None),
+        ("wait=5; state=running; progress=half", None),
+        ("state=running; progress=40", None),
+        ("", None),
+    ],
+)
+def test_preference_when_it_says_what_was_seen_then_both_or_nothing(prefer: str, seen: tuple[str, int] | None) -> None:
+    request = func.HttpRequest("GET", "http://localhost/v1/jobs/1", headers={"Prefer": prefer}, body=b"")
+    assert prefer_seen(request) == seen
+
+
+async def test_caller_who_has_seen_something_older_then_told_at_once(app: App, front: Front) -> None:
+    job_id = await accept(app)
+    began = time.monotonic()
+    older = await front.get(f"/v1/jobs/{job_id}", {"Prefer": "wait=20; state=running; progress=0"})
+    assert (older.status, older.json()["state"]) == (200, "queued")
+    assert time.monotonic() - began < 5
+    same = await front.get(f"/v1/jobs/{job_id}", {"Prefer": "wait=1; state=queued; progress=0"})
+    assert (same.status, same.json()["state"]) == (200, "queued")
+    assert time.monotonic() - began >= 1
 
 
 async def _is(condition: bool) -> bool:

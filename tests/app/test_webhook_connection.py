@@ -14,7 +14,7 @@ import trustme
 from shared.webhooks.addresses import Address
 from shared.webhooks.network import system_lookup
 from shared.webhooks.sender import Delivery, Sender
-from simulator.stack.ports import LOOPBACK, free_ports
+from simulator.stack.ports import LOOPBACK, NOBODYS
 from tests.receiver import Names, Net, Receiver, status
 
 URL = "https://hooks.example.com/jobs?from=us"
@@ -217,9 +217,8 @@ async def test_system_lookup_when_asked_for_a_name_or_an_address_then_addresses(
 
 
 async def test_send_when_nobody_listens_then_says_so() -> None:
-    (port,) = free_ports(1)
-    delivery = await Sender(allow_private=True).send(f"http://{LOOPBACK}:{port}/", BODY, {})
-    assert delivery == Delivery(None, f"{LOOPBACK}:{port} accepts no connection.")
+    delivery = await Sender(allow_private=True).send(f"http://{LOOPBACK}:{NOBODYS}/", BODY, {})
+    assert delivery == Delivery(None, f"{LOOPBACK}:{NOBODYS} accepts no connection.")
 
 
 async def test_send_when_the_tls_handshake_hangs_then_no_answer_and_the_connection_is_closed(

@@ -12,6 +12,7 @@ import azure.functions as func
 import pytest
 
 from shared.kinds.kind import Desk
+from shared.log import Unexpected
 from shared.queues.messages import UnreadableMessage
 from shared.wiring import App
 from shared.worker import Worker
@@ -139,7 +140,7 @@ async def test_message_when_of_before_a_retry_then_dropped(
 
 
 async def test_message_when_not_utf8_then_the_function_raises(front: Front) -> None:
-    with pytest.raises(UnicodeDecodeError):
+    with pytest.raises(Unexpected, match="UnicodeDecodeError"):
         await fire("work_ticket", func.QueueMessage(body=b'{"job_id": 1\xff}'))
 
 

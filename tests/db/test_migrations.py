@@ -119,3 +119,16 @@ def test_migration_when_changed_after_it_was_applied_then_refused_and_named(empt
         connection.execute("UPDATE schema_migrations SET sha256 = 'another' WHERE name = '0002_jobs'")
     with pytest.raises(ChangedMigration, match=r"0002_jobs\.sql"):
         migrate(empty_url, say=False)
+
+
+async def test_module_when_pgvector_is_too_old_then_says_so_in_one_line(empty_url: str) -> None:
+    migrate(empty_url, say=False)
+    with psycopg.connect(empty_url, autocommit=True) as connection:
+        connection.execute("DELETE FROM schema_migrations WHERE name = '0009_similar'")
+        connection.execute("UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'")
+
+    code, out, err = await run_module(empty_url)
+
+    assert (code, out) == (1, "")
+    assert err.startswith("migrations: pgvector is older than 0.8")
+    assert err.count("\n") == 1

@@ -6,6 +6,7 @@ the app is indexed; then for each call that comes in as a line, its outcome goes
 
 import asyncio
 import json
+import logging
 import os
 import sys
 from typing import Any
@@ -97,6 +98,8 @@ async def main() -> None:
     def say(outcome: Any) -> None:
         print(json.dumps(outcome), file=lines_out, flush=True)
 
+    # Where the library does not run in a test, the process around it sends every line to the host by such a handler.
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
     sys.path.insert(0, os.getcwd())
     worker.start_threadpool_executor()
     functions = await index(os.getcwd())

@@ -65,6 +65,7 @@ def worker(
         "WEBHOOK_QUEUE": f"webhooks-{secrets.token_hex(4)}",
         "PROVIDER_URL": provider_url,
         "PROVIDER_API_KEY": "test-key",
+        "LOG_FORMAT": "json",
     }
     with GenuineWorker(genuine_python, settings, log=tmp_path_factory.mktemp("worker") / "worker.log") as running:
         yield running

@@ -82,6 +82,11 @@ class GenuineWorker:
         }
         return self._run(function, {"string": text}, metadata)
 
+    def lines(self) -> list[dict[str, Any]]:
+        """The app's own log lines so far, which are JSON here."""
+        written = self._log.read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in written if '"logger": "larkfield.' in line]
+
     def _run(self, function: str, given: Any, metadata: Any = None) -> Outcome:
         call = {"id": str(uuid.uuid4()), "function": function, "input": given, "metadata": metadata or {}}
         assert self._child.stdin is not None

@@ -18,7 +18,11 @@ from tests.genuine.genuine_worker import GenuineWorker, Outcome
 
 pytestmark = pytest.mark.timeout(300)  # the first test may have to fetch the worker library
 
-ANONYMOUS = {"health_live", "health_ready", "show_artifact", "show_openapi"}
+ANONYMOUS = {"health_live", "health_ready", "show_artifact", "show_openapi"} | {
+    "show_root",
+    "show_dashboard",
+    "show_dashboard_file",
+}
 INDEX = """
 import json, function_app
 functions = function_app.app.get_functions()
@@ -61,7 +65,9 @@ def test_genuine_worker_when_it_indexes_the_app_finds_the_functions_that_we_see(
     }
 
 
-def test_genuine_worker_when_it_indexes_the_app_asks_for_a_key_but_for_four_functions(worker: GenuineWorker) -> None:
+def test_genuine_worker_when_it_indexes_the_app_asks_for_a_key_but_for_what_the_contract_opens(
+    worker: GenuineWorker,
+) -> None:
     triggers = {name: trigger(bindings) for name, bindings in worker.functions.items()}
     levels = {name: found["authLevel"] for name, found in triggers.items() if found["type"] == "httpTrigger"}
     assert {name for name, level in levels.items() if level == "ANONYMOUS"} == ANONYMOUS
@@ -89,6 +95,8 @@ def test_genuine_worker_when_a_ticket_comes_carries_it_to_its_result(worker: Gen
 
     job = succeeded(worker.request("show_job", "GET", f"/v1/jobs/{job_id}", job_id=job_id), 200)
     assert job["state"] == "succeeded", job
+    told = [(line["message"], line["ticket_id"], line["attempt"]) for line in worker.lines() if line["job_id"]]
+    assert (f"job {job_id}: succeeded (attempt 1)", job["ticket_id"], 1) in told
 
 
 def test_genuine_worker_when_a_function_raises_reports_a_failed_run(worker: GenuineWorker) -> None:

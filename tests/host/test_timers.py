@@ -14,7 +14,7 @@ from simulator.host.host_stop import HostStop
 from simulator.host.schedule_status import NEVER, Occurrences, ScheduleStatus
 from simulator.host.timer_listener import TimerTimes
 from simulator.stack.azurite import Azurite
-from simulator.stack.ports import free_ports
+from simulator.stack.ports import NOBODYS
 from tests.host.timer_stage import (
     Scene,
     Seen,
@@ -268,8 +268,7 @@ def test_timer_when_the_status_is_garbled_does_not_start_until_it_is_mended(seen
 
 
 async def test_status_write_when_storage_is_away_only_logs(caplog: pytest.LogCaptureFixture, azurite: Azurite) -> None:
-    [nobody_listens] = free_ports(1)
-    away = azurite.connection_string.replace(f":{azurite.ports.blob}/", f":{nobody_listens}/")
+    away = azurite.connection_string.replace(f":{azurite.ports.blob}/", f":{NOBODYS}/")
     retry = LinearRetry(retry_total=0)
     async with ContainerClient.from_connection_string(away, "azure-webjobs-hosts", retry_policy=retry) as hosts:
         await ScheduleStatus(hosts, "app", "tick").write(Occurrences(last=NEVER, next=NEVER))

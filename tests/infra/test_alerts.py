@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
+
+from shared.signals import GAUGES
+from tests.ears import Ears
 from tests.infra.template import INFRA, Deployed
 
 RULES = "Microsoft.Insights/scheduledQueryRules"
-METRIC = re.compile(r"larkfield\.(\w+)")
-
-# What the app has to report for the alerts to work, once in each pass of the sweep.
-NEEDED = {"oldest_queued_seconds", "outbox_oldest_seconds", "dead_letters"}
-SHOWN = NEEDED | {"queued", "running", "lane_calls_available", "tokens", "step_seconds"}
+METRIC = re.compile(r"larkfield\.\w+")
 
 
 def test_every_rule_there_is_goes_to_somebody(deployed: Deployed) -> None:
@@ -73,12 +73,40 @@ def test_connections_alert_comes_before_the_last_one_is_taken(deployed: Deployed
     assert 0.7 * limits[server] < rule["threshold"] < limits[server]
 
 
-def test_alerts_and_workbook_ask_for_metrics_of_the_app(deployed: Deployed) -> None:
+def test_alerts_ask_for_what_the_sweep_measures(deployed: Deployed) -> None:
     alerts = METRIC.findall(json.dumps([rule["properties"]["criteria"] for rule in deployed.of(RULES)]))
-    assert set(alerts) == NEEDED
+    assert alerts
+    assert set(alerts) <= set(GAUGES)
+
+
+def test_workbook_shows_every_metric_of_the_app_and_no_other(deployed: Deployed) -> None:
     workbook = (INFRA / "modules" / "workbook.json").read_text(encoding="utf-8")
-    assert set(METRIC.findall(workbook)) == SHOWN
+    assert set(METRIC.findall(workbook)) == {*GAUGES, *metrics_of_the_work()}
     assert deployed.one("Microsoft.Insights/workbooks")["properties"]["serializedData"] == workbook
+
+
+@pytest.mark.parametrize(
+    ("metric", "dimensions"),
+    [
+        ("oldest_queued_seconds", {"kind"}),
+        ("outbox_oldest_seconds", {"queue"}),
+        ("breaker_open", {"endpoint"}),
+        ("step_seconds", {"kind", "step"}),
+        ("tokens", set()),
+    ],
+)
+def test_workbook_splits_a_metric_by_the_dimensions_that_it_has(metric: str, dimensions: set[str]) -> None:
+    items = json.loads((INFRA / "modules" / "workbook.json").read_text(encoding="utf-8"))["items"]
+    [query] = [item["content"]["query"] for item in items if f"larkfield.{metric}'" in item["content"].get("query", "")]
+    assert set(re.findall(r"Properties\.(\w+)", query)) == dimensions
+
+
+def metrics_of_the_work() -> set[str]:
+    """The names of what is measured while jobs are done."""
+    ears = Ears()
+    ears.telemetry.signals.tokens.add(1)
+    ears.telemetry.signals.step_seconds.record(1)
+    return {name for name, _, _ in ears.samples()}
 
 
 def test_budget_when_an_amount_is_given_then_from_a_fixed_month_on() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -12,11 +13,14 @@ from benchmarks.site import Site, make_database, make_provider
 from simulator.stack.azurite import Azurite
 from simulator.stack.postgres import Postgres
 from simulator.stack.ticket_walk import walk_ticket
+from simulator.stack.waiting import wait_until
+from tests.infra.ingestion import Ingestion
 from tests.infra.package import ROOT, bare_python, copy_package, ignored_names, package_files
 
 pytestmark = pytest.mark.timeout(300)  # the first to need the bare Python installs it
 
 PYTHON = "languageWorkers__python__defaultExecutablePath"
+SAYS_NOTHING_TO_MICROSOFT = ("STATSBEAT_DISABLED_ALL", "SDKSTATS_DISABLED", "CONTROLPLANE_DISABLED")
 LARGEST_BYTES = 1_000_000  # of code; what pip adds is built in Azure
 
 
@@ -39,14 +43,35 @@ def test_package_when_run_with_its_own_requirements_alone_then_a_ticket_is_done(
     package = tmp_path / "package"
     copy_package(package)
     python = bare_python()
-    with make_provider(tmp_path, {"rpm": 0, "tpm": 0, "latency_factor": 0}) as provider:
+    with make_provider(tmp_path, {"rpm": 0, "tpm": 0, "latency_factor": 0}) as provider, Ingestion() as insights:
         database_url = make_database(postgres.url, "package")
         site = Site("package", database_url, azurite.connection_string, provider.url, tmp_path)
+        settings = {
+            PYTHON: python,
+            "LOG_FORMAT": "json",
+            "APPLICATIONINSIGHTS_CONNECTION_STRING": insights.connection_string,
+            **{f"APPLICATIONINSIGHTS_{part}": "true" for part in SAYS_NOTHING_TO_MICROSOFT},
+        }
         with (
-            site.make_host("host", "--script-root", str(package), settings={PYTHON: python}) as host,
+            site.make_host("host", "--script-root", str(package), settings=settings) as host,
             httpx.Client(base_url=host.url, timeout=10) as client,
         ):
             assert walk_ticket(client), capsys.readouterr().out
+            wait_until(lambda: has_heard_of_all(insights), deadline_s=30, what="spans and metrics have been sent")
+            written = host.process.program.log.read_text(encoding="utf-8")
+    lines = [json.loads(line.partition(": ")[2]) for line in written.splitlines() if '.User: {"message"' in line]
+    [done] = [line for line in lines if line["message"] == "job 1: succeeded (attempt 1)"]
+    assert (done["job_id"], done["attempt"], done["logger"]) == (1, 1, "larkfield.worker")
+    assert done["ticket_id"].startswith("T-")
+    assert done["request_id"] is not None
+    assert len(done["trace_id"]) == 32
+
+
+def has_heard_of_all(insights: Ingestion) -> bool:
+    """Whether a trace and a sample of the sweep have arrived."""
+    spans = insights.names("RequestData") | insights.names("RemoteDependencyData")
+    metrics = insights.names("MetricData")
+    return {"process job", "step classify"} <= spans and "larkfield.dead_letters" in metrics
 
 
 def test_bare_python_lacks_what_only_tests_and_simulator_have() -> None:

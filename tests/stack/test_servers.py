@@ -10,7 +10,7 @@ from azure.storage.queue import QueueServiceClient
 from simulator.stack.azurite import Azurite, AzuritePorts
 from simulator.stack.database import require_vector
 from simulator.stack.errors import StackError
-from simulator.stack.ports import LOOPBACK, free_ports
+from simulator.stack.ports import LOOPBACK, NOBODYS, free_ports
 from simulator.stack.postgres import Postgres, erase_cluster, throw_away_postgres
 
 
@@ -64,10 +64,8 @@ def test_postgres_when_a_parameter_is_wrong_then_says_why_and_leaves_nothing_run
 
 
 def test_database_when_nobody_answers_then_says_so() -> None:
-    (port,) = free_ports(1)
-
     with pytest.raises(StackError, match="does not answer"):
-        require_vector(f"postgresql://nobody:secret@{LOOPBACK}:{port}/none")
+        require_vector(f"postgresql://nobody:secret@{LOOPBACK}:{NOBODYS}/none")
 
 
 def test_azurite_keeps_queues_over_a_restart_and_comes_back_after_a_kill(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_first_object_when_strings_hold_nul_or_surrogates_replaces_them() -> Non
     }
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.text('{}[]"\\:,u0d8\x00 \n`<think/>1e9NaN') | st.text())
 def test_first_object_whatever_is_said_gives_what_can_be_stored_or_bad_answer(text: str) -> None:
     try:
@@ -105,7 +105,7 @@ def test_first_object_whatever_is_said_gives_what_can_be_stored_or_bad_answer(te
     assert stored.encode()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.dictionaries(st.text(), st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())),
     st.text("abc .!?`[1]\n"),

@@ -92,7 +92,7 @@ def test_retry_after_when_sent_twice_gives_the_longer_wait() -> None:
     assert seconds(("Retry-After", IN_5_S), ("Retry-After", "NaN")) == 5.0
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(
         st.tuples(

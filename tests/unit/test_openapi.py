@@ -7,7 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from openapi_spec_validator import validate
+
 from shared.api import openapi
+from shared.api.examples import examples
+from shared.errors import AppError, Busy, CallerError, QueueUnavailable
 
 DOCUMENT = openapi.document()
 METHODS = {"get", "put", "post", "delete", "patch"}
@@ -18,6 +22,12 @@ def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
         for method, operation in item.items():
             assert method in METHODS
             yield method, path, operation
+
+
+def parameters(operation: dict[str, Any]) -> list[dict[str, Any]]:
+    """Those of an operation, wherever they are described."""
+    shared = DOCUMENT["components"]["parameters"]
+    return [shared[item["$ref"].rpartition("/")[2]] if "$ref" in item else item for item in operation["parameters"]]
 
 
 def references(value: object) -> Iterator[str]:
@@ -57,9 +67,9 @@ def test_operation_ids_then_unique_and_plain() -> None:
 
 def test_path_parameters_then_exactly_those_of_the_path() -> None:
     for _, path, operation in operations():
-        described = {item["name"] for item in operation["parameters"] if item["in"] == "path"}
+        described = {item["name"] for item in parameters(operation) if item["in"] == "path"}
         assert described == set(re.findall(r"\{(\w+)\}", path)), path
-        assert all(item["required"] for item in operation["parameters"] if item["in"] == "path")
+        assert all(item["required"] for item in parameters(operation) if item["in"] == "path")
 
 
 def test_bodies_then_described_where_one_is_needed() -> None:
@@ -95,8 +105,81 @@ def test_lists_then_their_parameters_are_told_with_limits_and_optional() -> None
         "/v1/tickets": {"ai_state", "team", "customer_id", "workspace_id", "limit", "after"},
         "/v1/jobs": {"state", "kind", "workspace_id", "error_code", "limit", "after"},
     }.items():
-        parameters = {item["name"]: item for item in DOCUMENT["paths"][path]["get"]["parameters"]}
-        assert set(parameters) == names
-        assert all(item["in"] == "query" and not item.get("required") for item in parameters.values())
-        assert parameters["limit"]["schema"]["maximum"] == 200
-        assert parameters["limit"]["schema"]["minimum"] == 1
+        told = {item["name"]: item for item in parameters(DOCUMENT["paths"][path]["get"]) if item["in"] == "query"}
+        assert set(told) == names
+        assert not any(item.get("required") for item in told.values())
+        assert (told["limit"]["schema"]["minimum"], told["limit"]["schema"]["maximum"]) == (1, 200)
+
+
+def test_document_then_valid_by_the_specification() -> None:
+    validate(DOCUMENT)
+
+
+def test_fields_and_parameters_then_every_one_is_described() -> None:
+    silent = [
+        f"{model}.{name}"
+        for model, schema in DOCUMENT["components"]["schemas"].items()
+        for name, field in schema.get("properties", {}).items()
+        if not field.get("description")
+    ]
+    silent += [model for model, schema in DOCUMENT["components"]["schemas"].items() if not schema.get("description")]
+    silent += [
+        f"{method} {path} {item['name']}"
+        for method, path, operation in operations()
+        for item in parameters(operation)
+        if not item.get("description")
+    ]
+    silent += [name for name, header in DOCUMENT["components"]["headers"].items() if not header.get("description")]
+    assert silent == []
+
+
+def test_bodies_then_each_has_an_example_that_its_model_takes() -> None:
+    for model, example in examples().items():
+        assert type(example) is model
+        model.model_validate_json(example.model_dump_json())
+    contents = []
+    for method, path, operation in operations():
+        for answer in (operation.get("requestBody", {}), *operation["responses"].values()):
+            contents += [((method, path), content) for content in answer.get("content", {}).values()]
+    bare = {place for place, content in contents if not ({"example", "examples"} & set(content))}
+    assert bare == {("get", "/v1/artifacts/{job_id}/{name}")}, "a file is whatever it is"
+
+
+def test_errors_then_every_code_of_the_api_is_told_where_it_can_come() -> None:
+    told: dict[str, set[str]] = {}
+    for _, _, operation in operations():
+        for status, answer in operation["responses"].items():
+            for content in answer.get("content", {}).values():
+                for code in content.get("examples", {}):
+                    told.setdefault(code, set()).add(status)
+    assert told == {code: {str(status)} for code, status in error_codes().items()}
+    accept = DOCUMENT["paths"]["/v1/tickets"]["post"]["responses"]
+    for status, codes in {
+        "422": {"validation_error", "idempotency_key_reused"},
+        "503": {"queue_full", "database_unavailable"},
+    }.items():
+        assert set(accept[status]["content"]["application/json"]["examples"]) == codes
+
+
+def error_codes() -> dict[str, int]:
+    """Of every error that a caller can be shown."""
+    found, queue = {}, [AppError]
+    while queue:
+        kind = queue.pop()
+        queue += kind.__subclasses__()
+        if kind not in (CallerError, Busy, QueueUnavailable):
+            found[kind.code] = kind.status
+    return found
+
+
+def test_headers_then_told_where_they_matter() -> None:
+    def sent(path: str, method: str, status: str) -> set[str]:
+        return set(DOCUMENT["paths"][path][method]["responses"][status]["headers"])
+
+    def heard(path: str, method: str) -> set[str]:
+        return {item["name"] for item in parameters(DOCUMENT["paths"][path][method]) if item["in"] == "header"}
+
+    assert sent("/v1/tickets", "post", "202") >= {"Location", "Idempotent-Replayed", "X-Request-Id", "Server-Timing"}
+    assert "Retry-After" in sent("/v1/jobs/{job_id}", "get", "200") & sent("/v1/tickets", "post", "429")
+    assert "Idempotency-Key" in heard("/v1/tickets", "post") & heard("/v1/jobs", "post")
+    assert "Prefer" in heard("/v1/jobs/{job_id}", "get")

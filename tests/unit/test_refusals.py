@@ -179,7 +179,7 @@ shapes = st.recursive(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(100, 999), shapes.map(lambda shape: json.dumps(shape).encode()) | st.binary())
 def test_refusal_whatever_the_body_is_gives_one_storable_line(status: int, body: bytes) -> None:
     message = refused(status, body).message

@@ -10,7 +10,7 @@ import azure.functions as func
 import pytest
 
 from shared import db, log
-from shared.api.models import Live
+from shared.api.numbers import Live
 from shared.api.replies import replies, reply
 from shared.errors import (
     AppError,

@@ -2,8 +2,10 @@
 
 import { noteDate } from "./clock.js";
 import { askForKey, theKey } from "./key.js";
+import { FINISHED } from "./words.js";
 
 const PATIENCE_MS = 12_000;
+const HELD_S = 20;
 
 /** The server said no; the message is its own. `fields` maps a field's name to what is wrong with it. */
 export class Refusal extends Error {
@@ -32,10 +34,15 @@ export class Unreachable extends Error {
   }
 }
 
-/** GET; with `wait_s` the server holds its answer until something changes. */
-export function get(path, { signal, wait_s = 0 } = {}) {
-  const headers = wait_s ? { Prefer: `wait=${wait_s}` } : {};
-  return call("GET", path, { signal, headers, patience_ms: PATIENCE_MS + 1000 * wait_s });
+/** GET. */
+export const get = (path, { signal } = {}) => call("GET", path, { signal });
+
+/** GET a job once it is no longer as it was `seen`, or after 20 s; at once without that, or when it was finished. */
+export function getChanged(job_id, seen, { signal }) {
+  const path = `/v1/jobs/${encodeURIComponent(job_id)}`;
+  if (!seen || FINISHED.has(seen.state)) return get(path, { signal });
+  const headers = { Prefer: `wait=${HELD_S}; state=${seen.state}; progress=${seen.progress}` };
+  return call("GET", path, { signal, headers, patience_ms: PATIENCE_MS + 1000 * HELD_S });
 }
 
 /** POST a value as JSON. */

@@ -6,7 +6,7 @@ import { jobs } from "./jobs.js";
 import { live } from "./live.js";
 import { newTicket } from "./new-ticket.js";
 import { overview } from "./overview.js";
-import { head, nothing, refused } from "./parts.js";
+import { head, linkButton, nothing, refused } from "./parts.js";
 import { reports } from "./reports.js";
 import { here, link } from "./router.js";
 import { ticket } from "./ticket.js";
@@ -29,8 +29,9 @@ let lastPath = null;
 /**
  * Open the page that the address means.
  *
- * A page is a function of its stage: `args` from the path, `query`, `show(...trees)` to draw, `live(round, home, signal)` to
- * keep it up to date until somebody leaves; a no of the server is shown with a link to `home`.
+ * A page is a function of its stage: `args` from the path, `query`, `show(...trees)` to draw, and
+ * `live(round, home, signal)` to keep it up to date until somebody leaves; a no of the server is shown with a link to
+ * `home`.
  */
 function open() {
   leave.abort();
@@ -38,23 +39,25 @@ function open() {
   const { signal } = leave;
   const { path, query } = here();
   const address = path.join("/");
-  const isElsewhere = address !== lastPath;
+  let isArrival = lastPath !== null && lastPath !== address;
   lastPath = address;
-  let isFirst = isElsewhere;
   const show = (...trees) => {
     if (signal.aborted) return;
     drawMain(h("div", { key: address, class: "page" }, trees));
-    if (isFirst && started) main.querySelector("h1")?.focus({ preventScroll: true });
-    if (isFirst && started) window.scrollTo(0, 0);
-    isFirst = false;
+    if (isArrival) {
+      main.querySelector("h1")?.focus({ preventScroll: true });
+      window.scrollTo(0, 0);
+    }
+    isArrival = false;
   };
   const stage = {
     query,
     show,
     live: (round, home, more) => {
       const until = more ? AbortSignal.any([signal, more]) : signal;
-      return live(until, round, (error) =>
-        show(head("Nothing to show"), refused(error, home && h("a", { class: "button", href: home }, "Start here again"))));
+      return live(until, round, (error) => {
+        show(head("Nothing to show"), refused(error, home && linkButton(home, "Start again")));
+      });
     },
   };
   markPlace(path[0] ?? "");
@@ -62,20 +65,22 @@ function open() {
   stage.args = (pattern?.exec(address) ?? []).slice(1);
   document.title = `${[title, ...stage.args].join(" ")} · Larkfield`;
   page(stage);
-  started = true;
 }
 
-let started = false;
-
-/** Draw; what has the focus and goes away hands it to the page's title, not to nowhere. */
+/** Draw; what has the focus and goes away hands it to the page's title, and new rows push nothing out of sight. */
 function drawMain(tree) {
   const focused = document.activeElement;
+  const rows = window.scrollY > 0 ? [...main.querySelectorAll("tbody tr")] : [];
+  const held = rows.find((row) => row.getBoundingClientRect().top > 0);
+  const top = held?.getBoundingClientRect().top;
   draw(main, tree);
-  if (focused && focused !== document.body && !focused.isConnected) main.querySelector("h1")?.focus();
+  if (held?.isConnected) window.scrollBy(0, held.getBoundingClientRect().top - top);
+  if (focused && !focused.isConnected) main.querySelector("h1")?.focus();
 }
 
 function notFound(stage) {
-  stage.show(head("Nothing to show"), nothing("There is no such page", "The address may be mistyped.", h("a", { class: "button", href: link("") }, "To the overview")));
+  const way = linkButton(link(""), "To the overview");
+  stage.show(head("Nothing to show"), nothing("There is no such page", "The address may be mistyped.", way));
 }
 
 function markPlace(section) {

@@ -6,26 +6,54 @@ import { act, button } from "./say.js";
 import { counted } from "./words.js";
 
 /** The buttons; `desk.show(job)` shows what came of it, `desk.now()` looks again. */
-export function actionsFor(job, desk) {
-  const id = job.job_id;
-  const retry = () => act(`retry ${id}`, desk.show, async () => {
-    desk.show(await post(`/v1/jobs/${id}/retry`));
-    return `Job ${id} is queued again, with all its attempts.`;
-  }).then(desk.now);
-  const ends = (title, text, label, path, wantsName, said) =>
-    ask({ title, text, label, tone: "danger", wantsName, act: async ({ name }) => {
-      const after = await post(path, wantsName ? { discarded_by: name } : undefined);
-      desk.show(after);
-      return said(after);
-    } }).then(desk.now);
-  const cancel = () => ends(`Cancel job ${id}?`, "What is not done yet will not be done.", "Cancel the job", `/v1/jobs/${id}/cancel`, false,
-    (after) => (after.state === "cancelled" ? `Job ${id} is cancelled.` : `Job ${id} was asked to stop; it does within seconds.`));
-  const discard = () => ends(`Discard job ${id}?`, `It had ${counted(job.attempts, "attempt")}. It becomes failed and leaves the dead letters.`, "Discard", `/v1/jobs/${id}/discard`, true,
-    () => `Job ${id} is discarded.`);
-  const isStoppable = job.state === "queued" || job.state === "waiting_for_approval" || (job.state === "running" && job.kind !== "ticket" && !job.cancel_requested);
-  return [
-    isStoppable && button("Cancel", `cancel ${id}`, cancel, { key: "cancel" }),
-    job.state === "dead_letter" && button("Discard", `discard ${id}`, discard, { key: "discard" }),
-    ["dead_letter", "failed"].includes(job.state) && button("Retry", `retry ${id}`, retry, { key: "retry", class: "primary" }),
-  ];
+export const actionsFor = (job, desk) => [
+  canStop(job) && button("Cancel", `cancel ${job.job_id}`, () => cancel(job, desk), { key: "cancel" }),
+  job.state === "dead_letter" &&
+    button("Discard", `discard ${job.job_id}`, () => discard(job, desk), { key: "discard" }),
+  (job.state === "dead_letter" || job.state === "failed") &&
+    button("Retry", `retry ${job.job_id}`, () => retry(job, desk), { key: "retry", class: "primary" }),
+];
+
+function canStop({ state, kind, cancel_requested }) {
+  if (state === "running") return kind !== "ticket" && !cancel_requested;
+  return state === "queued" || state === "waiting_for_approval";
+}
+
+async function retry({ job_id }, desk) {
+  await act(`retry ${job_id}`, desk.show, async () => {
+    desk.show(await post(`/v1/jobs/${job_id}/retry`));
+    return `Job ${job_id} is queued again, with all its attempts.`;
+  });
+  desk.now();
+}
+
+async function cancel({ job_id }, desk) {
+  await ask({
+    title: `Cancel job ${job_id}?`,
+    text: "What is not done yet will not be done.",
+    label: "Cancel the job",
+    tone: "danger",
+    act: async () => {
+      const job = await post(`/v1/jobs/${job_id}/cancel`);
+      desk.show(job);
+      if (job.state === "cancelled") return `Job ${job_id} is cancelled.`;
+      return `Job ${job_id} was asked to stop; it does within seconds.`;
+    },
+  });
+  desk.now();
+}
+
+async function discard({ job_id, attempts }, desk) {
+  await ask({
+    title: `Discard job ${job_id}?`,
+    text: `It had ${counted(attempts, "attempt")}. It becomes failed and leaves the dead letters.`,
+    label: "Discard",
+    tone: "danger",
+    wantsName: true,
+    act: async ({ name }) => {
+      desk.show(await post(`/v1/jobs/${job_id}/discard`, { discarded_by: name }));
+      return `Job ${job_id} is discarded.`;
+    },
+  });
+  desk.now();
 }

@@ -2,7 +2,7 @@
 
 import { inWords } from "./api.js";
 import { draw, h } from "./dom.js";
-import { field } from "./parts.js";
+import { field } from "./form.js";
 import { say } from "./say.js";
 
 const NAME = "larkfield.name";
@@ -14,8 +14,8 @@ export const theName = () => localStorage.getItem(NAME) ?? "";
 export const keepName = (name) => localStorage.setItem(NAME, name);
 
 /**
- * Ask; `act({name, tell, signal})` is done when the person agrees: `tell` shows how far it is, `signal` is aborted when the
- * dialog is closed. What it returns is said. `wantsName`: the person says who they are. Resolves when it is closed.
+ * Ask; `act({name, tell, signal})` is done when the person agrees: `tell` shows how far it is, `signal` is aborted when
+ * the dialog is closed. What it returns is said. `wantsName`: the person says who they are. Resolves when it is closed.
  */
 export function ask({ title, text, label, tone = "primary", wantsName = false, act }) {
   const dialog = document.createElement("dialog");
@@ -47,7 +47,8 @@ export function ask({ title, text, label, tone = "primary", wantsName = false, a
     h("form", { onsubmit: agree },
       h("h2", { id: "dialog-title" }, title),
       h("p", {}, text),
-      wantsName && field("Your name", h("input", { id: "dialog-name", value: theName(), required: true, maxlength: 200, autocomplete: "name" })),
+      wantsName &&
+        field("Your name", { id: "your-name", value: theName(), required: true, maxlength: 200, autocomplete: "name" }),
       h("div", { key: "told" }, told),
       h("div", { class: "actions end" },
         h("button", { type: "button", onclick: () => dialog.close() }, busy ? "Close" : "Cancel"),

@@ -1,13 +1,13 @@
-/** Keeping a page up to date: one question at a time, only while somebody can see the page, ever more slowly in trouble. */
+/** Keeping a page up to date: one question at a time, only while somebody can see it, ever more slowly in trouble. */
 
 import { isBack, isLost } from "./connection.js";
 
 const LONGEST_PAUSE_MS = 15_000;
 
 /**
- * Ask again and again until `signal` ends it. `round(signal, mayHold)` asks once, shows the answer and returns the pause
- * before the next time in milliseconds, null = never again by itself; `mayHold`: what is shown is so new that the server
- * may hold its answer until something changes. A no that will not pass ends it and goes to `onRefusal`.
+ * Ask again and again until `signal` ends it. `round(signal, mayHold)` asks once, shows the answer and returns
+ * the pause before the next time in milliseconds, null = never again by itself; `mayHold`: what is shown is so new that
+ * the server may hold its answer until that changes. A no that will not pass ends it and goes to `onRefusal`.
  * Returns a function that begins a round now.
  */
 export function live(signal, round, onRefusal) {
@@ -61,7 +61,8 @@ export function live(signal, round, onRefusal) {
         }
         failures += 1;
         isLost(error);
-        pause_ms = Math.min(LONGEST_PAUSE_MS, Math.max(1000 * 2 ** Math.min(failures, 4), 1000 * (error.retryAfterS ?? 0)));
+        const asked_s = error.retryAfterS ?? 0;
+        pause_ms = Math.min(LONGEST_PAUSE_MS, 1000 * Math.max(2 ** Math.min(failures, 4), asked_s));
       }
       await sleep(pause_ms);
     }

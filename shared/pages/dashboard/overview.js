@@ -2,13 +2,14 @@
 
 import { get } from "./api.js";
 import { h } from "./dom.js";
-import { facts, head, pill, table } from "./parts.js";
+import { card, facts, head, meter, pill, table } from "./parts.js";
 import { link } from "./router.js";
 import { sentence, trend } from "./sentence.js";
 import { keep, spark } from "./spark.js";
 import { KINDS, age, clock, count, counted, word } from "./words.js";
 
 const EVERY_MS = 2000;
+const WAITING = "waiting_for_approval";
 const ARROWS = { rising: "↗", falling: "↘", steady: "→" };
 
 /** Kept while the page is open, also when somebody looks at something else. */
@@ -35,7 +36,8 @@ function hero(queue) {
   const { tone, text } = sentence(queue);
   const direction = trend(ages);
   return h("section", { class: `card hero ${tone}`, "aria-label": "How things are" },
-    h("p", { class: "sentence", id: "sentence" }, h("span", { class: "dot", "aria-hidden": "true" }), h("span", {}, text)),
+    h("p", { class: "sentence" },
+      h("span", { class: "dot", "aria-hidden": "true" }), h("span", { id: "sentence" }, text)),
     h("div", { class: "hero-body" },
       h("div", { class: `oldest ${queue.oldest_queued_seconds < 1 ? "steady" : direction}` },
         h("h2", {}, "Oldest job waits"),
@@ -47,13 +49,14 @@ function hero(queue) {
 function tiles(queue) {
   const tile = (name, label, number, below, target, tone = "") =>
     h("a", { key: name, class: `card tile ${number > 0 ? tone : ""}`, href: link("jobs", target) },
-      h("span", { class: "tile-label" }, label), h("span", { class: "tile-number", id: `number-${name}` }, count(number)),
+      h("span", { class: "tile-label" }, label),
+      h("span", { class: "tile-number", id: `number-${name}` }, count(number)),
       h("span", { class: "quiet small" }, below));
   return [
     tile("queued", "Queued", queue.queued, `${count(queue.ready)} ready`, { state: "queued" }),
     tile("running", "Running", queue.running, "at work now", { state: "running" }, "busy"),
     tile("done", "Done", queue.finished_last_minute, "in the last minute", { state: "succeeded" }),
-    tile("waiting", "For approval", queue.waiting_for_approval, "wait for a person", { state: "waiting_for_approval" }, "warn"),
+    tile("waiting", "For approval", queue.waiting_for_approval, "by a person", { state: WAITING }, "warn"),
     tile("dead", "Dead letters", queue.dead_letter, "retry or discard", { state: "dead_letter" }, "bad"),
     tile("failed", "Failed", queue.failed, "no retry can help", { state: "failed" }),
   ];
@@ -68,20 +71,17 @@ function kinds(queue) {
     ],
   }));
   const columns = [["Kind"], ["Queued", "number"], ["Ready", "number"], ["Running", "number"], ["Oldest", "number"]];
-  return h("section", { class: "card" },
-    h("h2", {}, "By kind"),
-    rows.length ? table("Live jobs by kind", columns, rows) : h("p", { class: "quiet" }, "No job is queued or running."));
+  const empty = () => h("p", { class: "quiet" }, "No job is queued or running.");
+  return card("By kind", rows.length ? table("Live jobs by kind", columns, rows) : empty());
 }
 
 function lane(provider) {
   const { calls_available: calls, chat_rpm: rpm } = provider;
-  return h("section", { class: "card" },
-    h("h2", {}, "AI provider"),
+  return card("AI provider",
     calls !== null && h("div", { class: "meter-row" },
       h("p", {}, h("strong", {}, counted(calls, "call")), " available now"),
       h("p", { class: "quiet small" }, `${count(rpm)} a minute`),
-      h("div", { class: "meter", role: "img", "aria-label": `${calls} of ${rpm}` },
-        h("div", { style: { width: `${Math.min(100, (100 * calls) / rpm)}%` } }))),
+      meter(calls / rpm, `${calls} of ${rpm}`)),
     facts([
       calls === null && ["Quota", "none set"],
       ["Paused", provider.paused_until ? `until ${clock(provider.paused_until)}` : "no"],
@@ -92,13 +92,12 @@ function lane(provider) {
 
 function gateWord({ state, retry_at }) {
   if (state === "closed") return pill("succeeded", "Working");
-  return state === "half_open" ? pill("waiting_for_approval", "Being tried") : pill("dead_letter", retry_at ? `Not called until ${clock(retry_at)}` : "Not called");
+  if (state === "half_open") return pill(WAITING, "Being tried");
+  return pill("dead_letter", retry_at ? `Not called until ${clock(retry_at)}` : "Not called");
 }
 
 const outbox = (queue) =>
-  h("section", { class: "card" },
-    h("h2", {}, "Outbox"),
-    facts([
-      ["Not sent yet", counted(queue.outbox_pending, "message")],
-      ["Oldest", age(queue.outbox_oldest_seconds)],
-    ]));
+  card("Outbox", facts([
+    ["Not sent yet", counted(queue.outbox_pending, "message")],
+    ["Oldest", age(queue.outbox_oldest_seconds)],
+  ]));

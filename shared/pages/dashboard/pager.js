@@ -1,17 +1,18 @@
 /** Going through a long list: on by the cursor that the server gave, back the way one came. */
 
 import { h } from "./dom.js";
+import { linkButton } from "./parts.js";
 import { link } from "./router.js";
 
-/** @type {Map<string, string>} the page from which one came, by that page's address and cursor */
+/** @type {Map<string, string>} the cursor of the page from which one came, by the page's address */
 const cameFrom = new Map();
 
 /** The links below a list; `after` is the cursor of the page that is shown, null on the first. */
-export function pager(path, asked, after, next) {
+export function pager(path, filter, after, next) {
   if (!after && !next) return null;
-  const before = cameFrom.get(link(path, { ...asked, after })) ?? "";
-  const remember = () => cameFrom.set(link(path, { ...asked, after: next }), after ?? "");
+  const to = (cursor) => link(path, { ...filter, after: cursor });
+  if (next) cameFrom.set(to(next), after ?? "");
   return h("nav", { class: "pager", "aria-label": "Pages" },
-    after ? h("a", { key: "back", class: "button", href: link(path, { ...asked, after: before }) }, "← Newer") : h("span", { key: "none" }),
-    next && h("a", { key: "next", class: "button", href: link(path, { ...asked, after: next }), onclick: remember }, "Older →"));
+    after ? linkButton(to(cameFrom.get(to(after)) ?? ""), "← Newer") : h("span"),
+    next && linkButton(to(next), "Older →"));
 }

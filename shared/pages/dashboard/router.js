@@ -1,4 +1,4 @@
-/** Addresses within the page: #/jobs?state=dead_letter. What one sees is in the address, so it can be sent to somebody. */
+/** Addresses within the page: #/jobs?state=dead_letter. What one sees is in the address, to be sent to somebody. */
 
 /** @returns {{path: string[], query: URLSearchParams}} */
 export function here() {

@@ -41,5 +41,6 @@ export async function act(name, redraw, work) {
 /** A button that cannot be pressed twice: it keeps the focus while its action is under way. */
 export function button(label, name, onclick, props = {}) {
   const busy = isUnderWay(name);
-  return h("button", { type: "button", ...props, onclick: () => busy || onclick(), "aria-disabled": busy ? "true" : null }, label);
+  const press = () => busy || onclick();
+  return h("button", { type: "button", ...props, onclick: press, "aria-disabled": busy ? "true" : null }, label);
 }

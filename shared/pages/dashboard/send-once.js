@@ -16,7 +16,9 @@ export function sendOnce(path) {
 }
 
 /** What a person should know when a form was not accepted. */
-export const whyNot = (error) =>
-  error instanceof Unreachable ? "No answer came. Send it again: it will not be taken twice." : error.retryAfterS ? `${error.message} Try again in ${error.retryAfterS} s.` : error.message;
+export function whyNot(error) {
+  if (error instanceof Unreachable) return "No answer came. Send it again: it will not be taken twice.";
+  return error.retryAfterS ? `${error.message} Try again in ${error.retryAfterS} s.` : error.message;
+}
 
-const makeKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const makeKey = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");

@@ -35,7 +35,8 @@ export function spark(samples) {
       h("path", { class: "spark-area", d: areas.join("") }),
       h("path", { class: "spark-line", d: lines.join("") }),
     ),
-    h("figcaption", {}, h("span", {}, `${age(span / 1000)} ago`), h("span", {}, `at most ${age(highest)}`), h("span", {}, "now")),
+    h("figcaption", {},
+      [`${age(span / 1000)} ago`, `at most ${age(highest)}`, "now"].map((text) => h("span", {}, text))),
   );
 }
 

@@ -2,6 +2,7 @@
 
 import { now } from "./clock.js";
 import { h } from "./dom.js";
+import { card } from "./parts.js";
 import { OUTCOMES, STATES, clock, duration, word } from "./words.js";
 
 const MARKS = { pending: "○", running: "◐", succeeded: "✓", failed: "✕" };
@@ -14,8 +15,7 @@ export function steps(job) {
   const endOf = (step) => Date.parse(step.finished_at ?? job.finished_at) || now();
   const to = Math.max(...begun.map(endOf), from + 1);
   const share = (at) => `${Math.max(0, Math.min(100, (100 * (at - from)) / (to - from)))}%`;
-  return h("section", { class: "card", key: "steps" },
-    h("h2", {}, "Steps"),
+  return card("Steps",
     h("ol", { class: "steps" }, job.steps.map((step) => {
       const start = Date.parse(step.started_at);
       return h("li", { key: step.name, class: `step ${step.state}` },
@@ -24,23 +24,23 @@ export function steps(job) {
         h("span", { class: "track", "aria-hidden": "true" },
           step.started_at && step.state !== "pending" &&
             h("span", { style: { left: share(start), right: `calc(100% - ${share(endOf(step))})` } })),
-        h("span", { class: "step-time quiet small" },
-          step.state === "running" ? "…" : step.finished_at ? duration((Date.parse(step.finished_at) - start) / 1000) : ""));
+        h("span", { class: "step-time quiet small" }, step.state === "running" ? "…" : took(step)));
     })));
 }
+
+const took = ({ started_at, finished_at }) =>
+  started_at && finished_at ? duration((Date.parse(finished_at) - Date.parse(started_at)) / 1000) : "";
 
 /** The runs, oldest first; each is one claim by a worker. */
 export function history(job) {
   if (job.history.length === 0) return null;
-  return h("section", { class: "card", key: "runs" },
-    h("h2", {}, "Runs"),
-    h("ol", { class: "runs" }, job.history.map(run)));
+  return card("Runs", h("ol", { class: "runs" }, job.history.map(run)));
 }
 
 function run({ run: number, attempt, started_at, ended_at, outcome, error }) {
-  const took = ended_at ? `, took ${duration((Date.parse(ended_at) - Date.parse(started_at)) / 1000)}` : "";
+  const lasted = took({ started_at, finished_at: ended_at });
   return h("li", { key: number },
     h("strong", {}, OUTCOMES[outcome] ?? STATES[outcome] ?? "At work"),
-    h("span", { class: "quiet" }, ` attempt ${attempt}, ${clock(started_at)}${took}`),
+    h("span", { class: "quiet" }, ` attempt ${attempt}, ${clock(started_at)}${lasted && `, took ${lasted}`}`),
     error && h("span", { class: "quiet small under" }, error.message));
 }
