@@ -49,7 +49,7 @@ async def tell(database_url: str, number: int) -> None:
         await story.close()
 
 
-@pytest.mark.timeout(60 * STORIES or 120)
+@pytest.mark.timeout(60 * (STORIES or FEW))
 async def test_jobs_when_all_happens_in_any_order_then_every_promise_is_kept_and_each_comes_to_its_end(
     postgres: Postgres,
 ) -> None:
