@@ -41,9 +41,9 @@ function pause({ provider, queued }) {
   return { tone: "warn", text: `Paused until ${until}, as the provider asked. ${patience(queued)}` };
 }
 
-function worker({ provider, ready, running, finished_last_minute, oldest_queued_seconds }) {
+function worker({ provider, ready, oldest_queued_seconds, ...queue }) {
   const mayCall = provider.calls_available === null || provider.calls_available > 0;
-  if (!mayCall || !isIdle({ running, finished_last_minute }) || ready === 0 || oldest_queued_seconds <= STUCK_S) return null;
+  if (!mayCall || !isIdle(queue) || ready === 0 || oldest_queued_seconds <= STUCK_S) return null;
   const what = `No worker has taken a job for ${duration(oldest_queued_seconds)}`;
   return { tone: "bad", text: `${what}: ${counted(ready, "job")} ready. Is the worker running?` };
 }
