@@ -214,7 +214,7 @@ async def put_customer(req: func.HttpRequest) -> func.HttpResponse:
 @replies
 async def show_queue(req: func.HttpRequest) -> func.HttpResponse:
     """The queue's numbers."""
-    return reply(200, await (await wiring.app()).overview.queue())
+    return reply(200, await (await wiring.app()).glance.get())
 
 
 @app.route("v1/health/live", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)

@@ -6,11 +6,25 @@ import sys
 from collections.abc import Callable, Coroutine
 from types import ModuleType
 
-from benchmarks import accept, backlog, burst, cold_start, kill, outage, page, pickup, places, report, similar, waiting
+from benchmarks import (
+    accept,
+    backlog,
+    burst,
+    cold_start,
+    kill,
+    outage,
+    overview,
+    page,
+    pickup,
+    places,
+    report,
+    similar,
+    waiting,
+)
 from benchmarks.figures import Figure, print_table
 
 BENCHMARKS: tuple[ModuleType, ...] = (
-    *(accept, burst, pickup, places, outage, kill, backlog, report, similar, waiting),
+    *(accept, burst, pickup, places, outage, kill, backlog, overview, report, similar, waiting),
     *(page, cold_start),
 )
 

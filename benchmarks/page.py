@@ -82,8 +82,8 @@ async def _open(browser: "Browser", host: WebServer) -> tuple[int, float]:
         await page.goto(f"{host.url}/dashboard")
         await page.locator("#sentence").wait_for()
         took_s = time.monotonic() - began
-        files = [answer for answer in answers if "/dashboard" in answer.url]
-        return sum([len(await answer.body()) for answer in files]), took_s
+        files = {answer.url: answer for answer in answers if "/dashboard" in answer.url}
+        return sum([len(await answer.body()) for answer in files.values()]), took_s
 
 
 async def _watch(client: httpx.AsyncClient, pages: int, seconds: int) -> int:

@@ -55,6 +55,12 @@ def facts() -> Mapping[str, str | int]:
     return _facts.get() if known == "-" else {"request_id": known, **_facts.get()}
 
 
+def quieten_libraries() -> None:
+    """Keep out of the log what libraries say of every call, addresses with their queries among it."""
+    for name in ("azure", "httpx", "httpcore"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
 def write_json() -> None:
     """Have whatever handlers the worker has put on the root logger write our lines as JSON, one object a line."""
     for handler in logging.getLogger().handlers:

@@ -131,6 +131,13 @@ def note_error(span: Span, error: Exception) -> None:
         span.set_status(StatusCode.ERROR)
 
 
+def note_end(span: Span, state: str, code: str | None) -> None:
+    """How a run has left its job; one that nothing but a person can help is a failure of the span."""
+    span.set_attributes({"outcome": state, **({"error.type": code} if code else {})})
+    if state in ("failed", "dead_letter"):
+        span.set_status(StatusCode.ERROR)
+
+
 def family(step: str) -> str:
     """What steps that differ in their numbers only have in common: batch-7 → batch."""
     return _NUMBERS_AT_END.sub("", step) or step

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import get_args
@@ -11,6 +10,7 @@ from typing import get_args
 import httpx
 
 from shared import log, pulse
+from shared.api.numbers import Queue
 from shared.db import Database
 from shared.decisions import Decisions
 from shared.identity import Identity
@@ -27,6 +27,7 @@ from shared.provider.lane import Lane, Limits
 from shared.queues import outbox
 from shared.queues.poison import Poison
 from shared.queues.storage import Queues
+from shared.recent import Recent
 from shared.relay import Relay
 from shared.runs.run import Heart
 from shared.settings import Settings
@@ -43,6 +44,7 @@ from shared.worker import Policy, Worker
 
 WEBHOOKS_PER_HOST = 2
 LAST_WORDS_S = 2.0  # the host waits ten seconds for a worker that ends
+GLANCE_S = 1.0  # twenty open pages ask ten times a second
 TIMER_STAY_S = 4.0  # a pass that stays lets coarse timers keep up with a backlog
 
 
@@ -61,6 +63,7 @@ class App:
     status: Status
     decisions: Decisions
     overview: Overview
+    glance: Recent[Queue]
     kick: Kicks
     http: httpx.AsyncClient
     telemetry: Telemetry
@@ -89,29 +92,22 @@ async def build(
     telemetry: Telemetry = OFF,
 ) -> App:
     """Build the app; connections are made in the background, so that this never fails for want of a server."""
-    for noisy in ("azure", "httpx", "httpcore"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)
-    signals = telemetry.signals
-    identity = Identity.managed(settings.client_id)
-    db = _database(settings, identity)
+    log.quieten_libraries()
+    signals, identity = telemetry.signals, Identity.managed(settings.client_id)
+    db, queues = _database(settings, identity), _queues(settings, identity)
     await db.open()
-    queues = _queues(settings, identity)
     kinds = known_kinds(settings) if kinds is None else kinds
     http = http or httpx.AsyncClient(limits=httpx.Limits(max_connections=100, max_keepalive_connections=50))
     lane = Lane(db, _limits(settings), settings.lane_pause_max_seconds)
-    names = {
-        "tickets": settings.ticket_queue,
-        "reports": settings.report_queue,
-        "webhooks": settings.webhook_queue,
-    }
-    share_limits = {"tickets": outbox.NO_LIMIT, "reports": settings.reports_max_running, "webhooks": WEBHOOKS_PER_HOST}
-    backoff = Backoff(settings.retry_base_seconds, settings.retry_cap_seconds)
+    names, share_limits = _names(settings), _share_limits(settings)
     overview = Overview(db, queues, lane, share_limits, settings.ticket_queue)
-    report = pulse.of(overview, telemetry, kinds)
     relay = Relay(db, queues, lane, names, share_limits, signals)
-    sweep = Sweep(db, queues, Poison(db, queues, names), names, settings.job_lease_seconds, backoff, report)
+    backoff = Backoff(settings.retry_base_seconds, settings.retry_cap_seconds)
+    poison, report = Poison(db, queues, names), pulse.of(overview, telemetry, kinds)
+    sweep = Sweep(db, queues, poison, names, settings.job_lease_seconds, backoff, report)
     kick = Kicks(relay, sweep)
     heart = Heart(db, lease_s=settings.job_lease_seconds, after_beat=kick.look)
+    gate, courier = _gate(settings, db, http, lane, signals), _courier(settings, signals)
     return App(
         settings=settings,
         identity=identity,
@@ -120,19 +116,11 @@ async def build(
         intake=Intake(db, ticket.KIND, kinds, _rules(settings, lane.limits), signals),
         relay=relay,
         sweep=sweep,
-        worker=Worker(
-            db,
-            _gate(settings, db, http, lane, signals),
-            _courier(settings, signals),
-            heart,
-            kinds,
-            _policy(settings),
-            kick,
-            signals,
-        ),
+        worker=Worker(db, gate, courier, heart, kinds, _policy(settings), kick, signals),
         status=Status(db, kinds, WaitingRoom(db)),
         decisions=Decisions(db, kinds),
         overview=overview,
+        glance=Recent(overview.queue, keep_s=GLANCE_S),
         kick=kick,
         http=http,
         telemetry=telemetry,
@@ -158,6 +146,14 @@ def _queues(settings: Settings, identity: Identity) -> Queues:
     if settings.jobs_queue:
         return Queues.connect(settings.jobs_queue)
     return Queues.sign_in(settings.queue_service_uri, identity)
+
+
+def _names(settings: Settings) -> dict[str, str]:
+    return {"tickets": settings.ticket_queue, "reports": settings.report_queue, "webhooks": settings.webhook_queue}
+
+
+def _share_limits(settings: Settings) -> dict[str, int]:
+    return {"tickets": outbox.NO_LIMIT, "reports": settings.reports_max_running, "webhooks": WEBHOOKS_PER_HOST}
 
 
 def _limits(settings: Settings) -> Limits:

@@ -21,7 +21,6 @@ from shared.jobs.states import JobError
 from shared.kinds.kind import Kind, Step
 from shared.log import about, facts, logger
 from shared.provider.gate import Gate
-from shared.provider.refusals import SAID
 from shared.queues.messages import SYSTEM, WorkMessage
 from shared.retry import backoff_s
 from shared.runs.desk import WorkDesk
@@ -36,10 +35,12 @@ from shared.runs.outcomes import (
     Retried,
     Succeeded,
     Waiting,
+    code_of,
+    in_words,
 )
 from shared.runs.run import PATIENCE_S, Heart, Run
 from shared.runs.steps import carry_out
-from shared.signals import SILENT, Signals, remote
+from shared.signals import SILENT, Signals, note_end, remote
 from shared.webhooks.courier import Courier
 
 log = logger("worker")
@@ -157,8 +158,8 @@ class Worker:
         if left is None:
             log.warning("job %d: run %d had ended before (%s)", claim.job_id, claim.run, ended or "taken away")
             return
-        get_current_span().set_attribute("outcome", left.state)
-        log.info("job %d: %s (attempt %d)%s", claim.job_id, left.state, claim.attempts, reason(outcome, left))
+        note_end(get_current_span(), left.state, code_of(outcome))
+        log.info("job %d: %s (attempt %d)%s", claim.job_id, left.state, claim.attempts, in_words(outcome, left))
 
     async def _arrow(self, run: Run, kind: Kind, outcome: Outcome) -> Left | None:
         db, claim, waited_s = self.db, run.claim, run.waited_s
@@ -207,17 +208,3 @@ def unknown(name: str) -> Kind:
         raise KeyError(f"no kind of job is called {name}")
 
     return Kind(name, queue="", plan=plan, deadline_s=0, result=lambda _: {})
-
-
-def reason(outcome: Outcome, left: Left) -> str:
-    """What the log line of an arrow adds: why, and how long it waits."""
-    match outcome:
-        case Retried(error) | Failed(error):
-            why = f"{error.code}: {error.message.partition(SAID)[0]}"  # the provider's words stay in the job's row
-        case GivenBack(given_back):
-            why = given_back
-        case Crashed(crash):
-            why = f"internal_error: {type(crash).__name__}"
-        case _:
-            return ""
-    return f", {why}" + (f", again in {left.wait_s:.1f} s" if left.state == "queued" else "")

@@ -9,10 +9,11 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import httpx
-from azure.core.exceptions import AzureError
+from azure.core.exceptions import AzureError, ResourceExistsError
 from azure.storage.queue.aio import QueueClient
 
 from simulator.tool import ToolError, add_address, describe, fetch, run_tool
@@ -80,6 +81,8 @@ async def _send_ticket(client: httpx.AsyncClient) -> int:
 
 async def _send_copies(queue: QueueClient, job_id: int) -> None:
     try:
+        with suppress(ResourceExistsError):  # the app makes it with its first message, which may not have come yet
+            await queue.create_queue()
         for _ in range(COPIES):
             await queue.send_message(make_message(job_id))
     except AzureError as error:

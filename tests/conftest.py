@@ -14,6 +14,7 @@ import pytest
 
 from shared import wiring
 from shared.db import Database
+from shared.recent import Recent
 from shared.settings import Settings
 from shared.telemetry import OFF
 from shared.wiring import App, build
@@ -161,6 +162,7 @@ async def app(request: pytest.FixtureRequest, settings: Settings, provider: Simu
     http = httpx.AsyncClient(transport=httpx.ASGITransport(create_app(provider)))
     telemetry = request.getfixturevalue("ears").telemetry if "ears" in request.fixturenames else OFF
     built = await build(settings, http=http, telemetry=telemetry)
+    built = replace(built, glance=Recent(built.overview.queue, keep_s=0))  # a test sees at once what it has done
     yield built
     await built.close()
 

@@ -92,6 +92,7 @@ class CrashingQueues(Queues):
 def asker() -> str:
     """Which function of the app wants the statement: `claim.save_step`."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename in (__file__, shared_db.__file__):
+    on_the_way = (__file__, shared_db.__file__, frame.f_code.co_filename)
+    while frame.f_back is not None and frame.f_code.co_filename in on_the_way:
         frame = frame.f_back
     return f"{Path(frame.f_code.co_filename).stem}.{frame.f_code.co_name}"

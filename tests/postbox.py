@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import itertools
 from collections import defaultdict
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,11 +32,13 @@ class Stored:
 
 
 class Postbox(Queues):
-    """The queues by name. Hidden messages stay hidden until `show_all`; `fault` is what happens to every put."""
+    """The queues by name. Hidden messages stay hidden until `show_all`; `fault` is what happens to every put, and
+    `meanwhile` what others do with the message before the one who put it hears of it."""
 
     def __init__(self) -> None:
         """There is no storage account behind it."""
         self.fault: PutFault | None = None
+        self.meanwhile: Callable[[str, str], Awaitable[None]] | None = None
         self._queues: defaultdict[str, list[Stored]] = defaultdict(list)
         self._numbers = itertools.count(1)
 
@@ -45,6 +48,8 @@ class Postbox(Queues):
         if self.fault == "away":
             raise QueueUnavailable(f"queue {queue}: gone")
         message_id = self.add(queue, text)
+        if self.meanwhile is not None:
+            await self.meanwhile(queue, text)
         if self.fault == "answer_lost":
             raise QueueUnavailable(f"queue {queue}: no answer within 4 s")
         return message_id

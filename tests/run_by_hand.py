@@ -1,4 +1,5 @@
-"""A worker in the middle of a run that does at each step what the test says, as late as the test says it."""
+"""A worker in the middle of a run that does at each step what the test says, as late as the test says it; it can
+stall once more before the arrow that ends the run."""
 
 from __future__ import annotations
 
@@ -7,13 +8,18 @@ import itertools
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from typing import TypeVar
 
 from pydantic import BaseModel
 
+from shared.db import Connection, Database
 from shared.errors import DatabaseUnavailable, LaneBusy, Misconfigured, Refused, Throttled, Unavailable
 from shared.kinds import ticket
-from shared.kinds.kind import Desk, Kind, Step
+from shared.kinds.kind import Desk, Kind, Outputs, Step
 from shared.worker import Worker
+from tests.crash import asker
+
+T = TypeVar("T")
 
 #: What a step can come to, by the name of the job's outcome.
 TROUBLE: Mapping[str, Callable[[], Exception]] = {
@@ -51,13 +57,21 @@ def kinds_of(work: Callable[[Desk], Awaitable[str]]) -> dict[str, Kind]:
 
 
 class RunByHand:
-    """One message given to a worker. Every output of a step is another text, so that a step saved twice shows."""
+    """One message given to a worker. Every output of a step is another text, so that a step saved twice shows.
+
+    `fence`: job and run, once it has stood at a step; `saved`: what it believes to be saved, None unless it stands at
+    one.
+    """
 
     _numbers = itertools.count(1)
 
     def __init__(self, worker: Worker, body: str, *, slice_s: float) -> None:
         policy = replace(worker.policy, slice_s=slice_s)
-        worker = replace(worker, kinds=kinds_of(self._step), policy=policy)
+        arrows = StallingDatabase(worker.db, self._before_arrow)
+        worker = replace(worker, db=arrows, kinds=kinds_of(self._step), policy=policy)
+        self.fence: tuple[int, int] | None = None
+        self.saved: Outputs | None = None
+        self._stalls = False
         self._at_step = asyncio.Event()
         self._word: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(worker.work(body))
@@ -75,8 +89,10 @@ class RunByHand:
             with suppress(ValueError):
                 self._task.result()
 
-    async def tell(self, word: str) -> None:
-        """Let the step end: `saved`, or in trouble."""
+    async def tell(self, word: str, *, stalls: bool = False) -> None:
+        """Let the step end: `saved`, or in trouble; whether it then `stalls` before the arrow that this leads to. One
+        that stalls goes on at any word."""
+        self._stalls, self.saved = stalls, None
         self._at_step.clear()
         told, self._word = self._word, asyncio.get_running_loop().create_future()
         told.set_result(word)
@@ -94,8 +110,28 @@ class RunByHand:
         self._word.cancel()
 
     async def _step(self, desk: Desk) -> str:
+        self.fence, self.saved = (desk.claim.job_id, desk.claim.run), desk.saved
         self._at_step.set()
         word = await self._word
         if word in TROUBLE:
             raise TROUBLE[word]()
         return f"output {next(self._numbers)}"
+
+    async def _before_arrow(self) -> None:
+        if self._stalls:
+            self._stalls = False
+            self._at_step.set()
+            await self._word
+
+
+class StallingDatabase(Database):
+    """Another one's connections; a run's last statement waits for `before_arrow`."""
+
+    def __init__(self, inner: Database, before_arrow: Callable[[], Awaitable[None]]) -> None:
+        self._inner = inner
+        self._before_arrow = before_arrow
+
+    async def run(self, work: Callable[[Connection], Awaitable[T]], *, in_transaction: bool = False) -> T:
+        if asker().startswith("leave."):
+            await self._before_arrow()
+        return await self._inner.run(work, in_transaction=in_transaction)

@@ -18,8 +18,8 @@ HEARD: dict[str, dict[str, Any]] = {
         "schema": {"type": "string"},
     },
     "Prefer": {
-        "description": "`wait=20`: hold the answer until state or progress changes, 60 s at most. Anything else is"
-        " ignored.",
+        "description": "`wait=20`: hold the answer until state or progress changes, 60 s at most; with"
+        " `wait=20; state=running; progress=40` until they are no longer what you have seen. Anything else is ignored.",
         "schema": {"type": "string"},
         "example": "wait=20",
     },

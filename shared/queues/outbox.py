@@ -134,9 +134,12 @@ PENDING: LiteralString = (
     + _ADMITTED
     + """
 SELECT count(*) AS letters, coalesce(extract(epoch FROM clock_timestamp() - min(due_at)), 0)::float8 AS oldest_s
-FROM outbox WHERE outbox_id IN (SELECT outbox_id FROM admitted)
-   OR (queue = %(queue)s AND claimed_until IS NOT NULL)
-   OR (queue = %(queue)s AND purpose = 'poison' AND due_at <= statement_timestamp())
+FROM outbox WHERE outbox_id IN (
+    SELECT outbox_id FROM admitted
+    UNION SELECT outbox_id FROM outbox WHERE queue = %(queue)s AND claimed_until IS NOT NULL
+    UNION SELECT outbox_id FROM outbox
+        WHERE queue = %(queue)s AND purpose = 'poison' AND due_at <= statement_timestamp()
+)
 """
 )
 

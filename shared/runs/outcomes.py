@@ -17,7 +17,9 @@ from shared.errors import (
     Undelivered,
 )
 from shared.jobs import states
+from shared.jobs.leave import Left
 from shared.jobs.states import JobError
+from shared.provider.refusals import SAID
 from shared.runs.run import Stopped
 
 MISCONFIGURED_WAIT_S = 60.0  # the breaker makes one trial call a minute
@@ -104,6 +106,31 @@ def outcome_of(error: BaseException) -> Outcome:
             return OutOfPatience()
         case _:
             return Crashed(error)
+
+
+def code_of(outcome: Outcome) -> str | None:
+    """The job error code of an end that has one."""
+    match outcome:
+        case Retried(error) | Failed(error) | GivenBack(error=JobError() as error):
+            return error.code
+        case Crashed():
+            return "internal_error"
+        case _:
+            return None
+
+
+def in_words(outcome: Outcome, left: Left) -> str:
+    """What the log line of an arrow adds: why, and how long it waits."""
+    match outcome:
+        case Retried(error) | Failed(error):
+            why = f"{error.code}: {error.message.partition(SAID)[0]}"  # the provider's words stay in the job's row
+        case GivenBack(given_back):
+            why = given_back
+        case Crashed(crash):
+            why = f"internal_error: {type(crash).__name__}"
+        case _:
+            return ""
+    return f", {why}" + (f", again in {left.wait_s:.1f} s" if left.state == "queued" else "")
 
 
 def _provider(error: ProviderError) -> Outcome:

@@ -22,8 +22,9 @@ from tests.conftest import EMPTY
 from tests.crash import Crash, CrashingDatabase, CrashingQueues, Side, Switch
 from tests.kinds import kind_of
 from tests.postbox import Postbox
-from tests.promises import Seen, broken, look
+from tests.promises import broken
 from tests.seams import LEASES_RUN_OUT, TIME_PASSES, build_offline, rewired
+from tests.seen import Seen, look
 from tests.stage import runs_of
 
 TICKET = NewTicket.model_validate({"customer_id": "C-0022", "subject": "Charged twice"})

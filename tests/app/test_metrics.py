@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -118,6 +120,26 @@ async def test_step_when_it_fails_then_no_time_of_it_is_measured(
     [text] = await mailroom.take_texts(mailroom.tickets)
     await replace(worker, kinds=kind_of(down)).work(text)
     assert ears.samples() == []
+
+
+async def test_app_when_its_process_is_to_end_then_what_it_has_to_tell_is_sent_before(app: App, ears: Ears) -> None:
+    sent: list[str] = []
+    app = replace(app, telemetry=replace(ears.telemetry, flush=lambda: sent.append("all")))
+    await app.drain(within_s=1)
+    assert sent == ["all"]
+
+
+async def test_telemetry_when_its_receiver_hangs_then_nobody_waits_for_it(ears: Ears) -> None:
+    answers = threading.Event()
+
+    def hang() -> None:
+        answers.wait()
+
+    hanging = replace(ears.telemetry, flush=hang)
+    began = time.monotonic()
+    await hanging.send(within_s=0.05)
+    answers.set()
+    assert time.monotonic() - began < 2
 
 
 async def test_sweep_when_nobody_listens_then_nothing_is_asked_for(app: App) -> None:

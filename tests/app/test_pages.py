@@ -62,6 +62,7 @@ def test_dashboard_asks_for_files_that_exist_and_for_nothing_else() -> None:
         if name.endswith(".js"):
             asked |= set(re.findall(r'from "\./([\w.-]+)"', file.content.decode()))
     assert asked | {"index.html"} == set(files)
+    assert all(f'"/dashboard/{name}"' in page for name in files if name.endswith(".js")), "all load side by side"
     everything = " ".join(file.content.decode() for file in files.values())
     assert not re.findall(r"https?://(?!www\.w3\.org/)", everything)
     assert not re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\son\w+=|style=", everything)

@@ -10,7 +10,7 @@ import pytest
 from opentelemetry.trace import SpanKind, StatusCode, format_trace_id
 
 from shared.api.asked import NewTicket
-from shared.errors import NotFound, Unavailable
+from shared.errors import BadAnswer, NotFound, Unavailable
 from shared.intake import Asked
 from shared.kinds.kind import Desk
 from shared.settings import Settings
@@ -159,7 +159,21 @@ async def test_job_when_it_takes_two_runs_then_both_are_in_its_trace(
     await finish(app, mailroom, replace(worker, kinds=kind_of(fails_once)))
     runs = [span.attributes or {} for span in ears.spans() if span.name == "process job"]
     assert [(run["run"], run["attempt"], run["outcome"]) for run in runs] == [(1, 1, "queued"), (2, 2, "succeeded")]
+    assert [run.get("error.type") for run in runs] == ["provider_unavailable", None]
     assert len({trace_of(span) for span in ears.spans()}) == 1
+
+
+async def test_job_when_it_fails_for_good_then_its_run_is_a_failure_with_the_code(
+    app: App, mailroom: Mailroom, worker: Worker, ears: Ears
+) -> None:
+    async def refused(desk: Desk) -> None:
+        raise BadAnswer("no words of it here")
+
+    await accept(app)
+    await finish(app, mailroom, replace(worker, kinds=kind_of(refused)))
+    worked = ears.span("process job")
+    assert worked.status.status_code is StatusCode.ERROR
+    assert {"outcome": "failed", "error.type": "bad_answer"}.items() <= dict(worked.attributes or {}).items()
 
 
 async def test_report_when_its_batches_run_side_by_side_then_each_step_says_its_own_name(

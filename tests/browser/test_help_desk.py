@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import httpx
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Request, Route, expect
 
 from tests.browser.visitor import Visitor
 from tests.e2e.hosts import finished, send_ticket
@@ -41,7 +43,7 @@ async def test_ticket_when_sent_twice_in_haste_then_accepted_once_and_seen_to_fi
 async def test_ticket_when_no_answer_came_then_sent_again_under_the_same_key(visitor: Visitor) -> None:
     keys = []
 
-    async def lose_the_first(route, request) -> None:  # type: ignore[no-untyped-def]  # playwright's own signature
+    async def lose_the_first(route: Route, request: Request) -> None:
         keys.append(await request.header_value("idempotency-key"))
         if len(keys) == 1:
             await route.fetch()  # it arrives, its answer does not
@@ -104,3 +106,14 @@ async def test_tickets_when_filtered_then_in_the_address_and_on_the_page(
     teams = page.locator("tbody td:nth-child(3)")
     await expect(teams.filter(has_not_text="Billing")).to_have_count(0)
     await expect(teams.first).to_have_text("Billing")
+
+
+async def test_tickets_when_there_are_many_then_page_by_page_there_and_back(visitor: Visitor) -> None:
+    page = await visitor.open("#/tickets?workspace_id=team_42&team=login")
+    first = page.locator("tbody .row-link").first
+    newest = await first.inner_text()
+    await page.get_by_role("link", name="Older").click()
+    await expect(first).not_to_have_text(newest)
+    await expect(page).to_have_url(re.compile(r"workspace_id=team_42&team=login|team=login&workspace_id=team_42"))
+    await page.get_by_role("link", name="Newer").click()
+    await expect(first).to_have_text(newest)

@@ -92,6 +92,10 @@ class Past:
 
     async def most_read(self, action: Callable[[], Awaitable[object]]) -> tuple[int, str]:
         """The most rows that one part of one statement has read, and which part it was."""
+        return max(await self.read(action), default=(0, ""))
+
+    async def read(self, action: Callable[[], Awaitable[object]]) -> list[tuple[int, str]]:
+        """The rows that each part of each statement has read, and which part it was."""
         log = self.server.process.program.log
         before = log.stat().st_size
         mark = uuid4().hex
@@ -104,7 +108,7 @@ class Past:
 
         text = await until(written, "the server has explained itself")
         plans = [json.loads(found[1])["Plan"] for found in re.finditer(r"plan:\n((?:\t.*\n)+)", text)]
-        return max((part for plan in plans for part in parts(plan)), default=(0, ""))
+        return [part for plan in plans for part in parts(plan)]
 
 
 def parts(plan: dict[str, Any]) -> Iterator[tuple[int, str]]:
@@ -220,6 +224,12 @@ async def test_sweep_then_it_reads_what_is_alive_and_what_is_old(past: Past) -> 
 
 async def test_numbers_of_the_queue_then_only_what_is_alive_is_counted(past: Past) -> None:
     assert await past.most_read(lambda: reading.numbers(past.db)) <= (ALIVE, "~")
+    lane = lane_of(past.db)
+    read = await past.read(lambda: reading.numbers(past.db))
+    for queue in ("tickets", "reports", "webhooks"):
+        read += await past.read(partial(outbox.pending, past.db, queue, lane, share_limit=2))
+    wholly = {part for _, part in read if part.startswith("Seq Scan")}
+    assert wholly <= {"Seq Scan provider_lane", "Seq Scan provider_breakers"}, "of one row and two"
 
 
 STATES, KINDS = (None, "succeeded", "dead_letter", "waiting_for_approval"), (None, "ticket", "no_such_kind")

@@ -22,6 +22,8 @@ ANONYMOUS = {"health_live", "health_ready", "show_artifact", "show_openapi"} | {
     "show_root",
     "show_dashboard",
     "show_dashboard_file",
+    "show_docs",
+    "show_docs_file",
 }
 INDEX = """
 import json, function_app

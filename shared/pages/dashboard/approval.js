@@ -12,17 +12,19 @@ import { clock } from "./words.js";
 export function approval(job, desk) {
   const draft = job.artifacts.find((file) => file.name.startsWith("preview"));
   const name = `decide ${job.job_id}`;
+  const who = { id: "decided_by", value: theName(), required: true, maxlength: 200, autocomplete: "name" };
   const give = (verdict, done) => () => decide(job, verdict, done, name, desk);
   return card("This job waits for you",
     h("p", { class: "quiet" },
       `It costs nothing while it waits. Without a decision it is cancelled at ${clock(job.approval.expires_at)}.`),
-    draft && preview(draft.url, "Open the preview in its own tab"),
-    h("form", { id: "approval", onsubmit: (event) => event.preventDefault() },
-      field("Your name", { id: "decided_by", value: theName(), required: true, maxlength: 200, autocomplete: "name" }),
-      field("Comment, if you like", h("textarea", { id: "comment", rows: 2, maxlength: 2000 })),
-      h("div", { class: "actions" },
-        button("Approve", name, give("approve", "approved and goes on"), { class: "primary" }),
-        button("Reject", name, give("reject", "rejected and cancelled"), { class: "danger" }))));
+    h("div", { class: "columns uneven" },
+      draft && preview(draft.url, "Open the preview in its own tab"),
+      h("form", { id: "approval", class: "fields", onsubmit: (event) => event.preventDefault() },
+        field("Your name", who),
+        field("Comment, if you like", h("textarea", { id: "comment", rows: 4, maxlength: 2000 })),
+        h("div", { class: "actions" },
+          button("Approve", name, give("approve", "approved and goes on"), { class: "primary" }),
+          button("Reject", name, give("reject", "rejected and cancelled"), { class: "danger" })))));
 }
 
 async function decide({ job_id }, verdict, done, name, desk) {
