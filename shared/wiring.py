@@ -30,7 +30,7 @@ from shared.queues.storage import Queues
 from shared.recent import Recent
 from shared.relay import Relay
 from shared.runs.run import Heart
-from shared.settings import Settings, SettingsError
+from shared.settings import Settings, SettingsError, unresolved
 from shared.shutdown import on_terminate
 from shared.signals import Signals
 from shared.status import Status
@@ -46,6 +46,8 @@ WEBHOOKS_PER_HOST = 2
 LAST_WORDS_S = 2.0  # the host waits ten seconds for a worker that ends
 GLANCE_S = 1.0  # twenty open pages ask ten times a second
 TIMER_STAY_S = 4.0  # a pass that stays lets coarse timers keep up with a backlog
+
+_log = log.logger("wiring")
 
 
 @dataclass(frozen=True)
@@ -232,6 +234,8 @@ async def app() -> App:
                 settings = Settings.read()
                 if settings.log_format == "json":
                     log.write_json()
+                for name in unresolved():
+                    _log.error("%s: not read from Key Vault; is the secret there, and may the identity read it?", name)
                 _app = await _build_telling(settings, telemetry(settings))
                 on_terminate(_app.drain, within_s=settings.drain_seconds)
     return _app

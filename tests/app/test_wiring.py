@@ -68,6 +68,17 @@ async def test_calls_when_the_app_cannot_be_built_then_the_setting_is_named_and_
     assert not [left for left in set(threading.enumerate()) - threads if not left.name.startswith("asyncio")]
 
 
+@pytest.mark.parametrize("name", ["PROVIDER_API_KEY", "WEBHOOK_SECRET", "WEBHOOK_SECRET_PREVIOUS"])
+async def test_calls_when_a_secret_was_not_read_from_the_vault_then_work_goes_on_and_a_line_says_which(
+    process: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    process.setenv(name, "@Microsoft.KeyVault(SecretUri=https://kv.vault.azure.net/secrets/x)")
+    assert (await Front().get("/v1/jobs")).status == 200
+    assert f"{name}: not read from Key Vault" in caplog.text
+    settings = (await wiring.app()).settings
+    assert getattr(settings, name.lower()) == ""  # and nobody is shown where the vault is
+
+
 async def test_calls_when_the_setting_is_put_right_then_the_next_one_works(process: pytest.MonkeyPatch) -> None:
     process.setenv("JOB_LEASE_SECONDS", "soon")
     await Front().get("/v1/jobs")
