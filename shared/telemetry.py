@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
+import platform
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
 NAME = "larkfield"
 PATIENCE = {"timeout": 4.0, "read_timeout": 4.0}  # seconds; left to themselves the exporters wait five minutes
 TURN_S = 1.0
+INSTANCE = (
+    "WEBSITE_INSTANCE_ID",
+    "WEBSITE_POD_NAME",
+    "CONTAINER_NAME",
+)  # Flex Consumption has no instance id, but pods
 
 _log = log.logger("telemetry")
 
@@ -83,9 +89,13 @@ def tracer_provider() -> TracerProvider:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 
-    name, instance = os.environ.get("WEBSITE_SITE_NAME", NAME), os.environ.get("WEBSITE_INSTANCE_ID", "local")
+    named = (os.environ.get(name) for name in INSTANCE)
+    who = {
+        "service.name": os.environ.get("WEBSITE_SITE_NAME", NAME),
+        "service.instance.id": next(filter(None, named), platform.node()),
+    }
     # Not as the parent says: the host hands its context on as not sampled, whatever it does with it itself.
-    return TracerProvider(ALWAYS_ON, Resource.create({"service.name": name, "service.instance.id": instance}))
+    return TracerProvider(ALWAYS_ON, Resource.create(who))
 
 
 def listening(tracers: TracerProvider, metrics: MetricReader) -> Telemetry:

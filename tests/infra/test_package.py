@@ -15,12 +15,11 @@ from simulator.stack.postgres import Postgres
 from simulator.stack.ticket_walk import walk_ticket
 from simulator.stack.waiting import wait_until
 from tests.ears import QUIET
-from tests.infra.package import ROOT, bare_python, copy_package, ignored_names, package_files
+from tests.infra.package import PYTHON, ROOT, bare_python, copy_package, ignored_names, package_files
 from tests.ingestion import Ingestion
 
 pytestmark = pytest.mark.timeout(300)  # the first to need the bare Python installs it
 
-PYTHON = "languageWorkers__python__defaultExecutablePath"
 LARGEST_BYTES = 1_000_000  # of code; what pip adds is built in Azure
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import socket
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from shared import telemetry as telemetry_room
 from shared.errors import NotFound, QueueUnavailable, TimedOut
 from shared.settings import Settings
 from shared.signals import SILENT, Signals, family, remote, traceparent_of
-from shared.telemetry import OFF, PATIENCE, listening, telemetry, tracer_provider
+from shared.telemetry import INSTANCE, OFF, PATIENCE, listening, telemetry, tracer_provider
 from tests.ears import QUIET, Ears, trace_of
 from tests.ingestion import Ingestion
 
@@ -110,6 +111,25 @@ def test_telemetry_when_the_connection_string_is_nonsense_then_off_and_a_line_sa
 ) -> None:
     assert telemetry(Settings.read(NEEDED | {"APPLICATIONINSIGHTS_CONNECTION_STRING": nonsense})) is OFF
     assert "APPLICATIONINSIGHTS_CONNECTION_STRING" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("environment", "role", "instance"),
+    [
+        ({}, "larkfield", platform.node()),
+        ({"WEBSITE_SITE_NAME": "func-1", "WEBSITE_POD_NAME": "0--a1", "WEBSITE_INSTANCE_ID": ""}, "func-1", "0--a1"),
+        ({"WEBSITE_SITE_NAME": "func-1", "WEBSITE_INSTANCE_ID": "b2"}, "func-1", "b2"),
+    ],
+)
+def test_signals_then_they_say_which_app_and_which_instance_of_it(
+    environment: dict[str, str], role: str, instance: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("WEBSITE_SITE_NAME", *INSTANCE):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    told = tracer_provider().resource.attributes
+    assert (told["service.name"], told["service.instance.id"]) == (role, instance)
 
 
 def test_flush_when_another_hangs_then_it_does_not_hang_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
