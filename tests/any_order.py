@@ -105,7 +105,7 @@ class AnyOrder:
         await self.story.db.execute(LEASES_RUN_OUT)
 
     @rule(weight=4, when=lambda self: self.has("running"), is_taken_over=(False, True, True), others_stall=EITHER)
-    @rule(weight=6, when=lambda self: self.story.stalled, is_taken_over=(True,), others_stall=EITHER)
+    @rule(weight=6, when=lambda self: self.story.stalled, is_taken_over=(True,), others_stall=(True, True, False))
     async def workers_are_given_up(self, is_taken_over: bool, others_stall: bool) -> None:
         await self.story.give_up_workers(is_taken_over=is_taken_over, others_stall=others_stall)
 
@@ -123,7 +123,9 @@ class AnyOrder:
     async def person(self, which: int, what: str) -> None:
         await self.asks(self.story.job(which), what)
 
-    @rule(weight=6, when=lambda self: any(self.stoppable()), which=PICK, then=(*["the heart beats"] * 3, *WORDS))
+    @rule(
+        weight=6, when=lambda self: any(self.stoppable()), which=PICK, then=(*["the heart beats"] * 3, "failed", *WORDS)
+    )
     async def person_stops(self, which: int, then: str) -> None:
         """A running job; its run hears of it, or comes to something before that."""
         running = list(self.stoppable())
