@@ -89,7 +89,7 @@ class AnyOrder:
         runs = self.story.runs
         await self.story.step_ends(runs[-1 - which % len(runs)], word, stalls=stalls)
 
-    @rule(weight=8, when=lambda self: self.story.overtaken, which=PICK, word=WORDS, stalls=EITHER)
+    @rule(weight=12, when=lambda self: self.story.overtaken, which=PICK, word=WORDS, stalls=EITHER)
     async def stalled_step_ends(self, which: int, word: str, stalls: bool) -> None:
         """Of a run that knows nothing of the next one, which is at work on the same job."""
         runs = self.story.overtaken
@@ -105,7 +105,7 @@ class AnyOrder:
         await self.story.db.execute(LEASES_RUN_OUT)
 
     @rule(weight=4, when=lambda self: self.has("running"), is_taken_over=(False, True, True), others_stall=EITHER)
-    @rule(weight=6, when=lambda self: self.story.stalled, is_taken_over=(True,), others_stall=(True, True, False))
+    @rule(weight=16, when=lambda self: self.story.stalled, is_taken_over=(True,), others_stall=(True, True, False))
     async def workers_are_given_up(self, is_taken_over: bool, others_stall: bool) -> None:
         await self.story.give_up_workers(is_taken_over=is_taken_over, others_stall=others_stall)
 
