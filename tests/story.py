@@ -138,7 +138,7 @@ class Story:
         """Give a message to a worker, which goes as far as its first step, or, where no step is left and it `stalls`,
         as its arrow; for the queue the message may be there still."""
         if sent.by_operator:
-            self.called_back = self.dead_letters_named(StoredCopy.read(sent.text))
+            self.called_back |= self.dead_letters_named(StoredCopy.read(sent.text))
         run = RunByHand(self.app.worker, Stored("", sent.text).body, slice_s=slice_s, stalls=stalls)
         await run.rest()
         self.runs += [] if run.is_over else [run]
