@@ -263,6 +263,14 @@ var identitySettings = {
   DATABASE_AUTH: 'entra'
   DATABASE_URL: 'postgresql://${names.identity}@${databaseHost}:5432/${databaseName}?sslmode=verify-full'
 }
+// Left to itself, the exporter measures itself into the workspace, asks Microsoft for orders, and sends it statistics:
+// lines on the bill, threads, and addresses that a private network does not let out.
+var exporterSettings = {
+  APPLICATIONINSIGHTS_CONTROLPLANE_DISABLED: 'true'
+  APPLICATIONINSIGHTS_OPENTELEMETRY_RESOURCE_METRIC_DISABLED: 'true'
+  APPLICATIONINSIGHTS_SDKSTATS_DISABLED: 'true'
+  APPLICATIONINSIGHTS_STATSBEAT_DISABLED_ALL: 'true'
+}
 var workSettings = {
   AzureWebJobsDisableHomepage: 'true' // the app answers at / itself
   DATABASE_POOL_SIZE: string(poolSize)
@@ -424,7 +432,7 @@ module functions 'modules/functions.bicep' = {
     httpConcurrency: httpConcurrency
     zoneRedundant: zoneRedundant
     subnetId: isPrivate ? network!.outputs.appSubnetId : ''
-    settings: union(furtherSettings, workSettings, secretSettings, identitySettings)
+    settings: union(furtherSettings, exporterSettings, workSettings, secretSettings, identitySettings)
   }
   dependsOn: [access, database, privateEndpoints]
 }

@@ -27,6 +27,8 @@ QueueName = Annotated[
     str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", min_length=3, max_length=56)
 ]  # room for "-poison"
 
+REFERENCE = "@Microsoft.KeyVault("
+
 ManagedIdentity = Annotated[Literal["managedidentity"], BeforeValidator(str.lower)]  # the host takes either case
 
 
@@ -92,14 +94,14 @@ class Settings(BaseModel):
     @classmethod
     def by_field_name(cls, environment: object) -> object:
         """Map DATABASE_URL to database_url, and take names and values as the Functions host does: in any case, with `:`
-        for `__`, and an empty one as not set."""
+        for `__`, and an empty one as not set; a reference to Key Vault that nobody could follow is none, either."""
         if not isinstance(environment, Mapping):
             return environment
         fields = {
             (field.alias or name).upper(): field.alias or name  # Windows knows no case
             for name, field in cls.model_fields.items()
         }
-        named = {key.upper().replace(":", "__"): value for key, value in environment.items() if value != ""}
+        named = {key.upper().replace(":", "__"): value for key, value in environment.items() if _is_set(value)}
         return {fields.get(name, name): value for name, value in named.items()}
 
     @field_validator("database_url")
@@ -159,3 +161,13 @@ class Settings(BaseModel):
                 for error in exc.errors(include_input=False, include_url=False)
             ]
             raise SettingsError("; ".join(problems)) from None
+
+
+def unresolved(environment: Mapping[str, str] | None = None) -> list[str]:
+    """The names of those that still are the reference which Azure should have put a secret for."""
+    given = os.environ if environment is None else environment
+    return sorted(name for name, value in given.items() if value.startswith(REFERENCE))
+
+
+def _is_set(value: object) -> bool:
+    return value != "" and not (isinstance(value, str) and value.startswith(REFERENCE))

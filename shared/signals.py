@@ -1,6 +1,8 @@
 """What the app tells of itself while it works: spans, and what it measures.
 
-Made of the OpenTelemetry API alone. Where nobody listens, a span costs ten microseconds.
+Made of the OpenTelemetry API alone. Where nobody listens, a span costs ten microseconds. Attributes have names of our
+own where the conventions have one for HTTP (error.type, server.address, http.response.status_code): the exporter drops
+those from a span that is not an HTTP call with a whole address, and none of ours is.
 """
 
 from __future__ import annotations
@@ -124,7 +126,7 @@ def traceparent_of(span: Span) -> str | None:
 
 def note_error(span: Span, error: Exception) -> None:
     """A caller's own fault is no failure of the span."""
-    span.set_attribute("error.type", _code(error))
+    span.set_attribute("error_code", _code(error))
     if not (isinstance(error, AppError) and error.status < 500):
         span.set_status(StatusCode.ERROR)
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
+import platform
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shared import log
 from shared.settings import Settings
 from shared.signals import SILENT, Gauges, Signals
 
@@ -22,6 +25,15 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
 
 NAME = "larkfield"
+PATIENCE = {"timeout": 4.0, "read_timeout": 4.0}  # seconds; left to themselves the exporters wait five minutes
+TURN_S = 1.0
+INSTANCE = (
+    "WEBSITE_INSTANCE_ID",
+    "WEBSITE_POD_NAME",
+    "CONTAINER_NAME",
+)  # Flex Consumption has no instance id, but pods
+
+_log = log.logger("telemetry")
 
 
 @dataclass(frozen=True)
@@ -50,7 +62,8 @@ OFF = Telemetry(SILENT, None, flush=lambda: None, close=lambda: None)
 
 def telemetry(settings: Settings) -> Telemetry:
     """To Application Insights, as the identity that APPLICATIONINSIGHTS_AUTHENTICATION_STRING names (the exporters read
-    it themselves), or with the connection string's key where there is none."""
+    it themselves), or with the connection string's key where there is none. A connection string that nobody can read
+    is told in the log, and costs the signals only."""
     connection_string = settings.applicationinsights_connection_string
     if not connection_string:
         return OFF
@@ -59,10 +72,15 @@ def telemetry(settings: Settings) -> Telemetry:
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
     # An instance comes and goes: what it cannot send, nobody would find on its disk.
-    to = {"connection_string": connection_string, "disable_offline_storage": True}
+    to = {"connection_string": connection_string, "disable_offline_storage": True, **PATIENCE}
     tracers = tracer_provider()
-    tracers.add_span_processor(BatchSpanProcessor(AzureMonitorTraceExporter(tracer_provider=tracers, **to)))
-    return listening(tracers, PeriodicExportingMetricReader(AzureMonitorMetricExporter(**to)))
+    try:
+        spans, metrics = AzureMonitorTraceExporter(tracer_provider=tracers, **to), AzureMonitorMetricExporter(**to)
+    except ValueError as exc:
+        _log.error("no spans and metrics, for APPLICATIONINSIGHTS_CONNECTION_STRING cannot be read: %s", exc)
+        return OFF
+    tracers.add_span_processor(BatchSpanProcessor(spans))
+    return listening(tracers, PeriodicExportingMetricReader(metrics))
 
 
 def tracer_provider() -> TracerProvider:
@@ -71,9 +89,13 @@ def tracer_provider() -> TracerProvider:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 
-    name, instance = os.environ.get("WEBSITE_SITE_NAME", NAME), os.environ.get("WEBSITE_INSTANCE_ID", "local")
+    named = (os.environ.get(name) for name in INSTANCE)
+    who = {
+        "service.name": os.environ.get("WEBSITE_SITE_NAME", NAME),
+        "service.instance.id": next(filter(None, named), platform.node()),
+    }
     # Not as the parent says: the host hands its context on as not sampled, whatever it does with it itself.
-    return TracerProvider(ALWAYS_ON, Resource.create({"service.name": name, "service.instance.id": instance}))
+    return TracerProvider(ALWAYS_ON, Resource.create(who))
 
 
 def listening(tracers: TracerProvider, metrics: MetricReader) -> Telemetry:
@@ -81,10 +103,17 @@ def listening(tracers: TracerProvider, metrics: MetricReader) -> Telemetry:
     from opentelemetry.sdk.metrics import MeterProvider
 
     meters = MeterProvider([metrics], tracers.resource)
+    turn = threading.Lock()
 
     def flush() -> None:
-        tracers.force_flush()
-        meters.force_flush()
+        # Where sending hangs, one thread hangs with it, and not another one each minute until the pool has none left.
+        if not turn.acquire(timeout=TURN_S):
+            return
+        try:
+            tracers.force_flush()
+            meters.force_flush()
+        finally:
+            turn.release()
 
     def close() -> None:
         tracers.shutdown()

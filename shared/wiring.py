@@ -30,7 +30,7 @@ from shared.queues.storage import Queues
 from shared.recent import Recent
 from shared.relay import Relay
 from shared.runs.run import Heart
-from shared.settings import Settings
+from shared.settings import Settings, SettingsError, unresolved
 from shared.shutdown import on_terminate
 from shared.signals import Signals
 from shared.status import Status
@@ -46,6 +46,8 @@ WEBHOOKS_PER_HOST = 2
 LAST_WORDS_S = 2.0  # the host waits ten seconds for a worker that ends
 GLANCE_S = 1.0  # twenty open pages ask ten times a second
 TIMER_STAY_S = 4.0  # a pass that stays lets coarse timers keep up with a backlog
+
+_log = log.logger("wiring")
 
 
 @dataclass(frozen=True)
@@ -91,11 +93,13 @@ async def build(
     kinds: Mapping[str, Kind] | None = None,
     telemetry: Telemetry = OFF,
 ) -> App:
-    """Build the app; connections are made in the background, so that this never fails for want of a server."""
+    """Build the app; connections are made in the background, so that this never fails for want of a server.
+
+    Raises SettingsError, and leaves nothing open then.
+    """
     log.quieten_libraries()
     signals, identity = telemetry.signals, Identity.managed(settings.client_id)
     db, queues = _database(settings, identity), _queues(settings, identity)
-    await db.open()
     kinds = known_kinds(settings) if kinds is None else kinds
     http = http or httpx.AsyncClient(limits=httpx.Limits(max_connections=100, max_keepalive_connections=50))
     lane = Lane(db, _limits(settings), settings.lane_pause_max_seconds)
@@ -108,7 +112,7 @@ async def build(
     kick = Kicks(relay, sweep)
     heart = Heart(db, lease_s=settings.job_lease_seconds, after_beat=kick.look)
     gate, courier = _gate(settings, db, http, lane, signals), _courier(settings, signals)
-    return App(
+    app = App(
         settings=settings,
         identity=identity,
         db=db,
@@ -125,6 +129,8 @@ async def build(
         http=http,
         telemetry=telemetry,
     )
+    await db.open()
+    return app
 
 
 def known_kinds(settings: Settings) -> dict[str, Kind]:
@@ -205,6 +211,15 @@ def _courier(settings: Settings, signals: Signals) -> Courier:
     return Courier(signer, Sender(allow_private=settings.webhook_allow_private), signals)
 
 
+async def _build_telling(settings: Settings, listeners: Telemetry) -> App:
+    """Build the app; when it cannot be built, end the listeners with it, for the next try brings its own."""
+    try:
+        return await build(settings, telemetry=listeners)
+    except SettingsError:
+        await asyncio.to_thread(listeners.close)
+        raise
+
+
 _app: App | None = None
 _building: asyncio.Lock | None = None
 
@@ -219,6 +234,8 @@ async def app() -> App:
                 settings = Settings.read()
                 if settings.log_format == "json":
                     log.write_json()
-                _app = await build(settings, telemetry=telemetry(settings))
+                for name in unresolved():
+                    _log.error("%s: not read from Key Vault; is the secret there, and may the identity read it?", name)
+                _app = await _build_telling(settings, telemetry(settings))
                 on_terminate(_app.drain, within_s=settings.drain_seconds)
     return _app

@@ -13,6 +13,15 @@ from opentelemetry.trace import format_span_id, format_trace_id
 
 from shared.telemetry import listening, tracer_provider
 
+#: What the templates set, too: the exporter says nothing of itself to anybody.
+QUIET = {
+    f"APPLICATIONINSIGHTS_{part}": "true"
+    for part in (
+        *("CONTROLPLANE_DISABLED", "OPENTELEMETRY_RESOURCE_METRIC_DISABLED"),
+        *("SDKSTATS_DISABLED", "STATSBEAT_DISABLED_ALL"),
+    )
+}
+
 Sample = tuple[str, dict[str, Any], float]
 
 

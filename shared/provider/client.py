@@ -116,7 +116,7 @@ class Provider:
         attributes = {
             "gen_ai.operation.name": operation,
             "gen_ai.request.model": model,
-            "server.address": self._host,
+            "host": self._host,
         }
         return self._signals.span(f"{operation} {model}", SpanKind.CLIENT, attributes=attributes)
 
@@ -124,7 +124,7 @@ class Provider:
         self, path: str, question: dict[str, object], *, request_id: str, prompt: Sequence[str]
     ) -> tuple[object, Remaining]:
         response, body = await self._exchange(path, question, request_id)
-        get_current_span().set_attribute("http.response.status_code", response.status_code)
+        get_current_span().set_attribute("http_status", response.status_code)
         if not response.is_success:
             raise refusal(
                 response.status_code,

@@ -13,6 +13,7 @@ from azure.core.exceptions import AzureError, HttpResponseError, ResourceExistsE
 from azure.storage.queue.aio import QueueServiceClient
 
 from shared.errors import QueueUnavailable
+from shared.settings import SettingsError
 
 PUT_TIMEOUT_S = 4.0
 CALL_TIMEOUT_S = 4.0
@@ -63,7 +64,11 @@ class Queues:
 
     @classmethod
     def connect(cls, connection_string: str) -> Queues:
-        return cls(QueueServiceClient.from_connection_string(connection_string, **PATIENCE))
+        """With the setting JobsQueue. Raises SettingsError, which shows nothing of it."""
+        try:
+            return cls(QueueServiceClient.from_connection_string(connection_string, **PATIENCE))
+        except ValueError:
+            raise SettingsError("JobsQueue: no connection string of a storage account") from None
 
     @classmethod
     def sign_in(cls, account_url: str, identity: AsyncTokenCredential) -> Queues:

@@ -27,11 +27,11 @@ class Courier:
             raise Undelivered("No secret to sign webhooks with: set WEBHOOK_SECRET.", status=None)
         headers = self._signer.headers(event_id, body, sent_at=datetime.now(UTC))
         # The receiver is told the event's id and nothing of our trace, and the trace nothing but its host.
-        attributes = {"server.address": urlsplit(url).hostname or ""}
+        attributes = {"host": urlsplit(url).hostname or ""}
         with self._signals.span("POST webhook", SpanKind.CLIENT, attributes=attributes) as span:
             delivery = await self._sender.send(url, body, headers)
             if delivery.status is not None:
-                span.set_attribute("http.response.status_code", delivery.status)
+                span.set_attribute("http_status", delivery.status)
             if delivery.problem is not None or delivery.status is None:
                 raise Undelivered(delivery.problem or "The receiver did not answer.", status=delivery.status)
             return delivery.status

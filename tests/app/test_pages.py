@@ -57,14 +57,24 @@ async def test_file_when_there_is_none_of_that_name_then_404_in_words(front: Fro
 def test_dashboard_asks_for_files_that_exist_and_for_nothing_else() -> None:
     files = DASHBOARD.files
     page = files["index.html"].content.decode()
-    asked = set(re.findall(r'(?:href|src)="/dashboard/([^"#?]+)"', page))
-    for name, file in files.items():
-        if name.endswith(".js"):
-            asked |= set(re.findall(r'from "\./([\w.-]+)"', file.content.decode()))
-    assert asked | {"index.html"} == set(files)
+    asked = {"index.html", *re.findall(r'(?:href|src)="/dashboard/([^"#?]+)"', page)}
+    assert asked | _imported(asked, r'(?:from |import\()"\./([\w.-]+)"') == set(files)
     everything = " ".join(file.content.decode() for file in files.values())
     assert not re.findall(r"https?://(?!www\.w3\.org/)", everything)
     assert not re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\son\w+=|style=", everything)
+
+
+def test_dashboard_when_opened_then_what_the_first_numbers_need_loads_side_by_side_and_nothing_else() -> None:
+    page = DASHBOARD.files["index.html"].content.decode()
+    first = {"app.js", "overview.js"}
+    needed = first | _imported(first, r'from "\./([\w.-]+)"')
+    assert set(re.findall(r'(?:href|src)="/dashboard/([\w-]+\.js)"', page)) == needed
+
+
+def _imported(names: set[str], pattern: str) -> set[str]:
+    """What these files import, and what that imports in turn."""
+    found = {other for name in names for other in re.findall(pattern, DASHBOARD.files[name].content.decode())}
+    return found if found <= names else found | _imported(names | found, pattern)
 
 
 def test_dashboard_is_light() -> None:

@@ -127,7 +127,7 @@ async def _places(client: httpx.AsyncClient) -> list[tuple[str, str, str, dict[s
         ("dead-letters-light", "#/jobs?state=dead_letter", "light", DESKTOP),
         ("job-dark", f"#/jobs/{dead['job_id']}", "dark", DESKTOP),
         ("ticket-light", f"#/tickets/{done['ticket_id']}", "light", DESKTOP),
-        ("tickets-phone-dark", "#/tickets", "dark", PHONE),
+        ("tickets-phone-dark", "#/tickets?ai_state=succeeded", "dark", PHONE),
         ("report-approval-dark", f"#/jobs/{waiting['job_id']}", "dark", DESKTOP),
         ("report-phone-light", f"#/jobs/{waiting['job_id']}", "light", PHONE),
     ]

@@ -6,7 +6,7 @@ import re
 
 import httpx
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Request, Route, expect
 
 from tests.browser.visitor import Visitor
 from tests.e2e.hosts import finished, send_ticket
@@ -43,7 +43,7 @@ async def test_ticket_when_sent_twice_in_haste_then_accepted_once_and_seen_to_fi
 async def test_ticket_when_no_answer_came_then_sent_again_under_the_same_key(visitor: Visitor) -> None:
     keys = []
 
-    async def lose_the_first(route, request) -> None:  # type: ignore[no-untyped-def]  # playwright's own signature
+    async def lose_the_first(route: Route, request: Request) -> None:
         keys.append(await request.header_value("idempotency-key"))
         if len(keys) == 1:
             await route.fetch()  # it arrives, its answer does not

@@ -89,7 +89,7 @@ async def test_tab_when_nobody_sees_it_then_asks_nothing_and_at_once_when_seen(v
     await visitor.refreshes(1)
     await visitor.hide(True)
     with pytest.raises(TimeoutError):
-        await page.wait_for_event("request", timeout=2 * NO_SOONER_MS)
+        await page.wait_for_event("request", lambda request: "/v1/" in request.url, timeout=2 * NO_SOONER_MS)
     async with page.expect_request("**/v1/queue", timeout=NO_SOONER_MS / 2):
         await visitor.hide(False)
 

@@ -79,6 +79,11 @@ async def page(browser: Browser, host: WebServer) -> Any:
             "The outbox is stuck: 7 messages not sent for 5 min. Look at the relay and the storage queue.",
         ),
         (
+            {"queued": 90, "running": 3, "outbox_pending": 1, "outbox_oldest_seconds": 300},
+            "busy",
+            "Working: 90 queued, 3 running.",
+        ),
+        (
             {"queued": 3} | provider(reason="provider_config: it does not accept PROVIDER_API_KEY.", breakers=OPEN),
             "bad",
             "The provider refuses our key: check PROVIDER_API_KEY. 3 jobs wait, and none loses an attempt.",

@@ -54,7 +54,7 @@ async def test_route_when_the_key_is_given_then_opens_unless_it_is_another(
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
-@pytest.mark.parametrize("path", ["/", "/v2/tickets", "/v1/tickets/T-1/nothing", "/v1/dead-letters/%F0%9F%90%8C"])
+@pytest.mark.parametrize("path", ["/x", "/v2/tickets", "/v1/tickets/T-1/nothing", "/v1/dead-letters/%F0%9F%90%8C"])
 async def test_unknown_address_then_404_in_the_envelope(with_key: httpx.AsyncClient, method: str, path: str) -> None:
     answer = await with_key.request(method, path, headers={"x-request-id": "asked.by-me_1"})
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import venv
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +17,7 @@ from simulator.stack.lock import only_one
 
 ROOT = Path(__file__).parents[2]
 SHELF = ROOT / ".local" / "package"
+PYTHON = "languageWorkers__python__defaultExecutablePath"  # the host's setting: which one runs the worker
 
 
 def ignored_names() -> set[str]:
@@ -40,9 +44,25 @@ def copy_package(target: Path) -> None:
         shutil.copy2(ROOT / path, target / path)
 
 
-def bare_python() -> str:
-    """An interpreter with requirements.txt installed and nothing else; kept for the next time it asks for the same."""
-    requirements = ROOT / "requirements.txt"
+def previous_release() -> str | None:
+    """The newest tag v… before this commit, or what PREVIOUS_RELEASE names; None before there is one."""
+    if chosen := os.environ.get("PREVIOUS_RELEASE"):
+        return chosen
+    asked = ["git", "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^"]
+    found = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)
+    return found.stdout.strip() or None
+
+
+def copy_release(release: str, target: Path) -> None:
+    """The package as it was then."""
+    parts = ("function_app.py", "host.json", "requirements.txt", "shared")
+    archive = subprocess.run(["git", "archive", release, *parts], cwd=ROOT, capture_output=True, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        files.extractall(target, filter="data")
+
+
+def bare_python(requirements: Path = ROOT / "requirements.txt") -> str:
+    """An interpreter with `requirements` installed and nothing else; kept for the next time it asks for the same."""
     asked = requirements.read_bytes() + sys.version.encode()
     home = SHELF / hashlib.sha256(asked).hexdigest()[:12]
     interpreter = home / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 import yaml
+from azure.monitor.opentelemetry.exporter import _constants
 
 from shared.settings import Settings
 from simulator.host.ncrontab import Schedule
+from tests.ears import QUIET
 from tests.front import functions, trigger_of
 from tests.infra.template import INFRA, Deployed, allowed, parameters
 
@@ -20,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 OF_THE_PLATFORM = re.compile(
     r"AzureWebJobsStorage__(blobServiceUri|credential|clientId)|JobsQueue__(queueServiceUri|credential|clientId)"
     r"|AzureWebJobsDisableHomepage"
-    r"|APPLICATIONINSIGHTS_(CONNECTION|AUTHENTICATION)_STRING|AZURE_CLIENT_ID"
+    r"|APPLICATIONINSIGHTS_(CONNECTION|AUTHENTICATION)_STRING|APPLICATIONINSIGHTS_\w+_DISABLED(_ALL)?|AZURE_CLIENT_ID"
 )
 OF_THE_IDENTITY = {"DATABASE_AUTH"}
 # Connections that a server of this size has for users: max_connections less the 15 of Azure's own.
@@ -38,6 +40,14 @@ def test_every_setting_is_one_that_somebody_reads(deployed: Deployed) -> None:
     known = {field.alias or name.upper() for name, field in Settings.model_fields.items()}
     unread = deployed.settings.keys() - known - _asked_for_by_triggers()
     assert not {name for name in unread if not OF_THE_PLATFORM.fullmatch(name)}
+
+
+def test_exporter_is_quiet_about_itself_by_switches_that_it_knows(deployed: Deployed) -> None:
+    said = {name: value for name, value in deployed.settings.items() if "_DISABLED" in name}
+    # Another version of it may bring another switch.
+    known = {value for value in vars(_constants).values() if isinstance(value, str) and "_DISABLED" in value}
+    assert said == QUIET
+    assert said.keys() == known
 
 
 def test_every_setting_that_the_app_cannot_do_without_is_set(deployed: Deployed) -> None:

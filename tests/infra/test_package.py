@@ -14,13 +14,12 @@ from simulator.stack.azurite import Azurite
 from simulator.stack.postgres import Postgres
 from simulator.stack.ticket_walk import walk_ticket
 from simulator.stack.waiting import wait_until
-from tests.infra.ingestion import Ingestion
-from tests.infra.package import ROOT, bare_python, copy_package, ignored_names, package_files
+from tests.ears import QUIET
+from tests.infra.package import PYTHON, ROOT, bare_python, copy_package, ignored_names, package_files
+from tests.ingestion import Ingestion
 
 pytestmark = pytest.mark.timeout(300)  # the first to need the bare Python installs it
 
-PYTHON = "languageWorkers__python__defaultExecutablePath"
-SAYS_NOTHING_TO_MICROSOFT = ("STATSBEAT_DISABLED_ALL", "SDKSTATS_DISABLED", "CONTROLPLANE_DISABLED")
 LARGEST_BYTES = 1_000_000  # of code; what pip adds is built in Azure
 
 
@@ -50,7 +49,7 @@ def test_package_when_run_with_its_own_requirements_alone_then_a_ticket_is_done(
             PYTHON: python,
             "LOG_FORMAT": "json",
             "APPLICATIONINSIGHTS_CONNECTION_STRING": insights.connection_string,
-            **{f"APPLICATIONINSIGHTS_{part}": "true" for part in SAYS_NOTHING_TO_MICROSOFT},
+            **QUIET,
         }
         with (
             site.make_host("host", "--script-root", str(package), settings=settings) as host,

@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import os
+import platform
+import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
-from opentelemetry.trace import INVALID_SPAN, StatusCode
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import SpanProcessor
+from opentelemetry.trace import INVALID_SPAN, SpanKind, StatusCode
 
 from shared import log
+from shared import telemetry as telemetry_room
 from shared.errors import NotFound, QueueUnavailable, TimedOut
 from shared.settings import Settings
 from shared.signals import SILENT, Signals, family, remote, traceparent_of
-from shared.telemetry import OFF, telemetry
-from tests.ears import Ears, trace_of
+from shared.telemetry import INSTANCE, OFF, PATIENCE, listening, telemetry, tracer_provider
+from tests.ears import QUIET, Ears, trace_of
+from tests.ingestion import Ingestion
 
 ROOT = Path(__file__).parents[2]
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 NEEDED = {"DATABASE_URL": "postgresql://x", "JobsQueue": "x", "PROVIDER_URL": "http://x"}
 AN_ADDRESS = "InstrumentationKey=00000000-0000-0000-0000-000000000001;IngestionEndpoint=http://127.0.0.1:9/"
 LOADED = "import sys, function_app; print('opentelemetry.sdk' in sys.modules)"
+
+
+@pytest.fixture
+def quiet_exporter(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in QUIET.items():
+        monkeypatch.setenv(name, value)
 
 
 def test_span_when_nobody_listens_then_the_callers_trace_goes_through() -> None:
@@ -61,7 +74,7 @@ def test_span_when_something_is_raised_then_its_code_and_no_words(
     with pytest.raises(type(error)), ears.telemetry.signals.span("x"):
         raise error
     span = ears.span("x")
-    assert (span.attributes or {})["error.type"] == code
+    assert (span.attributes or {})["error_code"] == code
     assert (span.status.status_code is StatusCode.ERROR) == is_failure
     assert "words" not in span.to_json()
 
@@ -92,11 +105,88 @@ def test_app_when_imported_then_the_sdk_with_it_only_where_it_will_be_needed(add
     assert found.stdout.strip() == str(is_loaded)
 
 
-def test_telemetry_when_there_is_a_connection_string_then_spans_are_made_and_nothing_is_global(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("nonsense", ["nonsense", "InstrumentationKey=x", "IngestionEndpoint=http://127.0.0.1:9/"])
+def test_telemetry_when_the_connection_string_is_nonsense_then_off_and_a_line_says_why(
+    nonsense: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for part in ("STATSBEAT_DISABLED_ALL", "SDKSTATS_DISABLED", "CONTROLPLANE_DISABLED"):  # the exporter's own
-        monkeypatch.setenv(f"APPLICATIONINSIGHTS_{part}", "true")
+    assert telemetry(Settings.read(NEEDED | {"APPLICATIONINSIGHTS_CONNECTION_STRING": nonsense})) is OFF
+    assert "APPLICATIONINSIGHTS_CONNECTION_STRING" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("environment", "role", "instance"),
+    [
+        ({}, "larkfield", platform.node()),
+        ({"WEBSITE_SITE_NAME": "func-1", "WEBSITE_POD_NAME": "0--a1", "WEBSITE_INSTANCE_ID": ""}, "func-1", "0--a1"),
+        ({"WEBSITE_SITE_NAME": "func-1", "WEBSITE_INSTANCE_ID": "b2"}, "func-1", "b2"),
+    ],
+)
+def test_signals_then_they_say_which_app_and_which_instance_of_it(
+    environment: dict[str, str], role: str, instance: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("WEBSITE_SITE_NAME", *INSTANCE):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    told = tracer_provider().resource.attributes
+    assert (told["service.name"], told["service.instance.id"]) == (role, instance)
+
+
+def test_flush_when_another_hangs_then_it_does_not_hang_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telemetry_room, "TURN_S", 0.05)
+    hangs, end = threading.Event(), threading.Event()
+
+    class Stuck(SpanProcessor):
+        def force_flush(self, timeout_millis: int = 30_000) -> bool:
+            hangs.set()
+            return end.wait(10)
+
+    tracers = tracer_provider()
+    tracers.add_span_processor(Stuck())
+    made = listening(tracers, InMemoryMetricReader())
+    first = threading.Thread(target=made.flush)
+    first.start()
+    assert hangs.wait(10)
+    made.flush()
+    assert first.is_alive()
+    end.set()
+    first.join()
+    made.close()
+
+
+def test_span_when_sent_then_all_that_it_tells_arrives(quiet_exporter: None) -> None:
+    known: dict[str, str | int] = {"host": "provider", "step": "classify", "gen_ai.request.model": "m"}
+    with Ingestion() as insights:
+        address = {"APPLICATIONINSIGHTS_CONNECTION_STRING": insights.connection_string}
+        made = telemetry(Settings.read(NEEDED | address))
+        with pytest.raises(TimedOut), made.signals.span("chat m", SpanKind.CLIENT, attributes=known) as span:
+            span.set_attribute("http_status", 504)
+            raise TimedOut("words")
+        made.close()
+    [sent] = [item["data"]["baseData"] for item in insights.items]
+    assert sent["properties"] == {**known, "http_status": "504", "error_code": "provider_timeout"}
+    assert (sent["name"], sent["success"]) == ("chat m", False)
+
+
+def test_exporters_when_nothing_is_ever_answered_then_they_give_up_in_time(
+    quiet_exporter: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in PATIENCE:
+        monkeypatch.setitem(PATIENCE, name, 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as hole:
+        address = AN_ADDRESS.replace(":9/", f":{hole.getsockname()[1]}/")
+        made = telemetry(Settings.read(NEEDED | {"APPLICATIONINSIGHTS_CONNECTION_STRING": address}))
+        with made.signals.span("x"):
+            pass
+        began = time.monotonic()
+        made.flush()
+        made.close()
+        assert time.monotonic() - began < 10
+
+
+def test_telemetry_when_there_is_a_connection_string_then_spans_are_made_and_nothing_is_global(
+    quiet_exporter: None,
+) -> None:
     before = set(threading.enumerate())
     made = telemetry(Settings.read(NEEDED | {"APPLICATIONINSIGHTS_CONNECTION_STRING": AN_ADDRESS}))
     assert isinstance(made.signals, Signals)

@@ -1,27 +1,23 @@
 /** The start: which page an address means, and what a page gets to work with. */
 
 import { draw, h } from "./dom.js";
-import { job } from "./job.js";
-import { jobs } from "./jobs.js";
 import { live } from "./live.js";
-import { newTicket } from "./new-ticket.js";
-import { overview } from "./overview.js";
 import { head, linkButton, nothing, refused } from "./parts.js";
-import { reports } from "./reports.js";
 import { here, link } from "./router.js";
-import { ticket } from "./ticket.js";
-import { tickets } from "./tickets.js";
 
 const PAGES = [
-  [/^$/, "Overview", overview],
-  [/^jobs$/, "Jobs", jobs],
-  [/^jobs\/([^/]+)$/, "Job", job],
-  [/^tickets$/, "Tickets", tickets],
-  [/^tickets\/new$/, "New ticket", newTicket],
-  [/^tickets\/([^/]+)$/, "Ticket", ticket],
-  [/^reports$/, "Reports", reports],
+  [/^$/, "Overview", async () => (await import("./overview.js")).overview],
+  [/^jobs$/, "Jobs", async () => (await import("./jobs.js")).jobs],
+  [/^jobs\/([^/]+)$/, "Job", async () => (await import("./job.js")).job],
+  [/^tickets$/, "Tickets", async () => (await import("./tickets.js")).tickets],
+  [/^tickets\/new$/, "New ticket", async () => (await import("./new-ticket.js")).newTicket],
+  [/^tickets\/([^/]+)$/, "Ticket", async () => (await import("./ticket.js")).ticket],
+  [/^reports$/, "Reports", async () => (await import("./reports.js")).reports],
 ];
+const NOWHERE = [null, "Not found", async () => notFound];
+const REST_AFTER_MS = 1000; // the first numbers come first, then what the other pages need
 
+const UNLOADED = nothing("This part did not load", "The server may be away: reload the page in a moment.");
 const main = document.getElementById("main");
 let leave = new AbortController();
 let lastPath = null;
@@ -61,10 +57,10 @@ function open() {
     },
   };
   markPlace(path[0] ?? "");
-  const [pattern, title, page] = PAGES.find(([known]) => known.test(address)) ?? [null, "Not found", notFound];
+  const [pattern, title, load] = PAGES.find(([known]) => known.test(address)) ?? NOWHERE;
   stage.args = (pattern?.exec(address) ?? []).slice(1);
   document.title = `${[title, ...stage.args].join(" ")} · Larkfield`;
-  page(stage);
+  load().then((page) => signal.aborted || page(stage), () => show(head("Nothing to show"), UNLOADED));
 }
 
 /** Draw; what has the focus and goes away hands it to the page's title, and new rows push nothing out of sight. */
@@ -96,3 +92,4 @@ document.getElementById("skip").addEventListener("click", (event) => {
 });
 window.addEventListener("hashchange", open);
 open();
+setTimeout(() => Promise.allSettled(PAGES.map(([, , load]) => load())), REST_AFTER_MS);

@@ -20,8 +20,9 @@ function setUp({ provider, queued }) {
   return { tone: "bad", text: `${what}. ${patience(queued)}` };
 }
 
-function outbox({ outbox_pending, outbox_oldest_seconds }) {
-  if (outbox_pending === 0 || outbox_oldest_seconds <= STUCK_S) return null;
+/** While work gets done the relay is alive: what the quota held back for long is old when its turn comes. */
+function outbox({ outbox_pending, outbox_oldest_seconds, ...queue }) {
+  if (outbox_pending === 0 || outbox_oldest_seconds <= STUCK_S || !isIdle(queue)) return null;
   const what = `${counted(outbox_pending, "message")} not sent for ${duration(outbox_oldest_seconds)}`;
   return { tone: "bad", text: `The outbox is stuck: ${what}. Look at the relay and the storage queue.` };
 }
@@ -40,10 +41,9 @@ function pause({ provider, queued }) {
   return { tone: "warn", text: `Paused until ${until}, as the provider asked. ${patience(queued)}` };
 }
 
-function worker({ provider, ready, running, finished_last_minute, oldest_queued_seconds }) {
+function worker({ provider, ready, oldest_queued_seconds, ...queue }) {
   const mayCall = provider.calls_available === null || provider.calls_available > 0;
-  const isIdle = running === 0 && finished_last_minute === 0;
-  if (!mayCall || !isIdle || ready === 0 || oldest_queued_seconds <= STUCK_S) return null;
+  if (!mayCall || !isIdle(queue) || ready === 0 || oldest_queued_seconds <= STUCK_S) return null;
   const what = `No worker has taken a job for ${duration(oldest_queued_seconds)}`;
   return { tone: "bad", text: `${what}: ${counted(ready, "job")} ready. Is the worker running?` };
 }
@@ -67,6 +67,8 @@ function rest({ dead_letter, waiting_for_approval }) {
   if (open.length === 0) return { tone: "calm", text: "Nothing to do: every job is finished." };
   return { tone: dead_letter > 0 ? "warn" : "calm", text: `Nothing is queued; ${open.join(" and ")}.` };
 }
+
+const isIdle = ({ running, finished_last_minute }) => running === 0 && finished_last_minute === 0;
 
 const waits = (number, noun) => `${counted(number, noun)} ${number === 1 ? "waits" : "wait"}`;
 
