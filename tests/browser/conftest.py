@@ -41,10 +41,11 @@ def provider_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebSer
 def site(
     postgres: Postgres, azurite: Azurite, provider_server: WebServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Site:
-    """A database with the made-up shop, and queues of its own."""
+    """A database with the made-up shop, and queues of its own; a new one whenever this folder's tests go on after
+    others."""
     folder = tmp_path_factory.mktemp("browser")
-    database_url = make_database(postgres.url, "browser")
-    return Site("browser", database_url, azurite.connection_string, provider_server.url, folder)
+    database_url = make_database(postgres.url, folder.name)
+    return Site(folder.name, database_url, azurite.connection_string, provider_server.url, folder)
 
 
 @pytest.fixture(scope="package")

@@ -83,12 +83,12 @@ async def finished(client: httpx.AsyncClient, job_id: int) -> dict[str, Any]:
     return job
 
 
-async def step_begun(client: httpx.AsyncClient, job_id: int, step: str) -> None:
-    """Wait until the job is in the midst of a step."""
+async def step_begun(client: httpx.AsyncClient, ai: httpx.AsyncClient, job_id: int, step: str) -> None:
+    """Wait until the job, the only one at work, is in the midst of a step and its call has reached the provider."""
 
     async def is_in_it() -> bool:
         steps = {known["name"]: known["state"] for known in (await job_of(client, job_id))["steps"]}
-        return steps.get(step) == "running"
+        return steps.get(step) == "running" and (await ai.get("/simulator/counters")).json()["in_flight"] > 0
 
     await until(is_in_it, f"job {job_id} begins {step}")
 

@@ -55,7 +55,7 @@ async def test_host_when_killed_in_mid_job_then_the_other_goes_on_where_it_stopp
 ) -> None:
     await ai.put("/simulator/script", json={"turns": [{"mode": "stall", "only": ["draft_reply"]}]})
     job_id = (await send_ticket(client))["job_id"]
-    await step_begun(client, job_id, "draft_reply")
+    await step_begun(client, ai, job_id, "draft_reply")
     at_work, other = await hosts.that_runs(job_id)
 
     at_work.kill()
@@ -74,7 +74,7 @@ async def test_host_when_stopped_in_mid_job_then_the_job_loses_nothing(
 ) -> None:
     await ai.put("/simulator/mode", json={"fixed_seconds": {"draft_reply": 1}})
     job_id = (await send_ticket(client))["job_id"]
-    await step_begun(client, job_id, "draft_reply")
+    await step_begun(client, ai, job_id, "draft_reply")
     at_work, other = await hosts.that_runs(job_id)
 
     await asyncio.to_thread(at_work.stop)
