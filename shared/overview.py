@@ -49,7 +49,7 @@ class Overview:
         """The chat quota and the breakers, and in words why no call is made just now."""
         level, breakers = await self.lane.level(), await breaker.states(self.db)
         has_quota = self.lane.limits.calls_per_s < UNLIMITED
-        reasons = [row["reason"] for row in breakers if row["reason"]]
+        reasons = list(dict.fromkeys(row["reason"] for row in breakers if row["reason"]))  # often one for both
         if level.paused_until is not None:
             reasons.append("The provider refused a call over its quota.")
         return ProviderState(

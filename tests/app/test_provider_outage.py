@@ -117,3 +117,13 @@ async def test_quota_when_paused_then_no_call_is_available_until_then(
     assert (state["calls_available"], state["breakers"]["chat"]["state"]) == (0, "closed")
     assert state["paused_until"] is not None
     assert state["reason"]
+
+
+async def test_reason_when_both_endpoints_have_the_same_then_said_once(app: App, front: Front) -> None:
+    await app.db.execute(
+        "UPDATE provider_breakers SET is_open = true, opened_at = now(), retry_at = now() + interval '1 minute',"
+        " reason = 'provider_unavailable: It said no.'"
+    )
+    state = await shown(front)
+    assert {breaker["state"] for breaker in state["breakers"].values()} == {"open"}
+    assert state["reason"] == "provider_unavailable: It said no."

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import httpx
+import psycopg
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser
@@ -20,6 +21,21 @@ from tests.e2e.hosts import NO_QUOTA, client_of
 
 # One attempt, so that one refused call makes a dead letter.
 SETTINGS = NO_QUOTA | {"JOB_MAX_ATTEMPTS": "1", "RATE_LIMIT_PER_MINUTE": "0"}
+
+# As three calls that took too long would leave them; real ones would open the breaker for everybody.
+DEAD = """
+WITH ticket AS (
+    INSERT INTO tickets (customer_id, workspace_id, subject, body, channel)
+    SELECT customer_id, workspace_id, 'Where is my parcel?', 'It should have been here on Monday.', 'email'
+    FROM customers ORDER BY customer_id LIMIT 3 RETURNING ticket_id, workspace_id, customer_id
+)
+INSERT INTO jobs (kind, queue, ticket_id, workspace_id, actor, max_attempts, deadline_s, endpoint, chat_calls_left,
+                  state, attempts, run, delivery, started_at, finished_at, last_error)
+SELECT 'ticket', 'tickets', ticket_id, workspace_id, 'customer:' || customer_id, 1, 120, 'chat', 2,
+       'dead_letter', 1, 1, 2, now(), now(), jsonb_build_object(
+           'code', 'provider_timeout', 'message', 'No answer within 10 s.', 'at', now(), 'attempt', 1)
+FROM ticket RETURNING job_id
+"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -83,3 +99,13 @@ async def ai(provider_server: WebServer) -> AsyncIterator[httpx.AsyncClient]:
         await client.post("/simulator/reset")
         yield client
         await client.post("/simulator/reset")
+
+
+@pytest.fixture
+def dead_letters(site: Site, host: WebServer) -> Iterator[list[int]]:
+    """Three dead letters of jobs that would succeed now; none of them is left for others."""
+    with psycopg.connect(site.database_url, autocommit=True) as connection:
+        job_ids = [job_id for (job_id,) in connection.execute(DEAD)]
+    yield job_ids
+    for job_id in job_ids:
+        httpx.post(f"{host.url}/v1/jobs/{job_id}/discard", json={"discarded_by": "the test"})

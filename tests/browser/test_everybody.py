@@ -72,6 +72,27 @@ async def test_key_when_wanted_then_asked_once_and_never_in_an_address(stranger:
     assert not [request.url for request in stranger.requests if KEY in request.url or "wrong" in request.url]
 
 
+async def test_key_when_refused_amid_an_action_then_asked_above_the_dialog_and_the_action_goes_on(
+    stranger: Visitor, dead_letters: list[int]
+) -> None:
+    page = await stranger.open(f"#/jobs/{dead_letters[0]}")
+    key = page.get_by_role("textbox", name="Function key")
+    await key.fill(KEY)
+    await key.press("Enter")
+    await page.get_by_role("button", name="Discard").click()
+    await page.get_by_label("Your name").fill("mei")
+    await page.evaluate("sessionStorage.setItem('larkfield.key', 'taken-back')")
+    await page.get_by_role("dialog").get_by_role("button", name="Discard").click()
+    await expect(key).to_be_focused()
+    for _ in range(3):
+        await page.keyboard.press("Escape")
+    await expect(key).to_be_focused()
+    await key.fill(KEY)
+    await key.press("Enter")
+    await expect(stranger.said()).to_have_text(f"Job {dead_letters[0]} is discarded.")
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+
+
 async def test_page_when_the_key_is_asked_for_then_axe_finds_nothing_serious(stranger: Visitor) -> None:
     page = await stranger.open()
     await expect(page.get_by_role("textbox", name="Function key")).to_be_visible()

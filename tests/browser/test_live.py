@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from itertools import pairwise
 
 import httpx
@@ -23,6 +24,14 @@ element => {
     getSelection().removeAllRanges();
     getSelection().addRange(range);
 }
+"""
+CLOCK_AHEAD = """
+const Real = Date;
+const ahead_ms = 3 * 3_600_000;
+Date = class extends Real {
+    constructor(...given) { super(...(given.length ? given : [Real.now() + ahead_ms])); }
+    static now() { return Real.now() + ahead_ms; }
+};
 """
 NO_SOONER_MS = 1800  # than 2 s after the last answer
 
@@ -114,9 +123,26 @@ async def test_server_when_away_and_back_then_said_and_the_page_goes_on_by_itsel
     host.stop()
     try:
         await expect(notice).to_contain_text("Trying again")
+        box = await notice.bounding_box()
+        assert box is not None
+        assert await top_of(page.get_by_role("heading", level=1)) >= box["y"] + box["height"], "it covers nothing"
         await expect(notice).to_contain_text(re.compile(r"For \d+ s now"))
         assert (await first.inner_text()).split("\n")[0] == known.split("\n")[0]
     finally:
         host.start()
     await expect(notice).to_be_hidden(timeout=2 * PATIENCE_MS)
     await expect(page.locator("#updated")).to_contain_text("Updated")
+
+
+async def test_ages_when_the_browsers_clock_is_wrong_then_they_are_the_servers(
+    visitor: Visitor, client: httpx.AsyncClient
+) -> None:
+    hours = {f"{datetime.now():%H}"}
+    ticket = await send_ticket(client)
+    await visitor.page.add_init_script(CLOCK_AHEAD)
+    page = await visitor.open("#/tickets")
+    row = page.get_by_role("row").filter(has_text=ticket["ticket_id"])
+    await expect(row.locator("time")).to_have_text(re.compile(r"just now|^\d+ s ago"))
+    updated = await page.locator("#updated").inner_text()
+    hours.add(f"{datetime.now():%H}")
+    assert updated.removeprefix("Updated ").partition(":")[0] in hours

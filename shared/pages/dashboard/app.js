@@ -20,7 +20,7 @@ const REST_AFTER_MS = 1000; // the first numbers come first, then what the other
 const UNLOADED = nothing("This part did not load", "The server may be away: reload the page in a moment.");
 const main = document.getElementById("main");
 let leave = new AbortController();
-let lastPath = null;
+let lastPlace = null;
 
 /**
  * Open the page that the address means.
@@ -35,8 +35,9 @@ function open() {
   const { signal } = leave;
   const { path, query } = here();
   const address = path.join("/");
-  let isArrival = lastPath !== null && lastPath !== address;
-  lastPath = address;
+  const place = `${address} ${query.get("after")}`; // other filters are the same place, another page of a list is not
+  let isArrival = lastPlace !== null && lastPlace !== place;
+  lastPlace = place;
   const show = (...trees) => {
     if (signal.aborted) return;
     drawMain(h("div", { key: address, class: "page" }, trees));

@@ -14,7 +14,7 @@ export async function retryAll(asked) {
   let total = 0;
   const isCounted = await act("bulk", () => {}, async () => {
     total = (await post(PATH, { ...filter, dry_run: true })).remaining;
-    return `${counted(total, "job")} to retry.`;
+    return total === 0 && "There is nothing to retry any more.";
   });
   if (!isCounted || total === 0) return;
   await ask({
@@ -33,9 +33,9 @@ function about({ state, kind, workspace_id, error_code }, total) {
 
 async function retryInParts(filter, total, tell, signal) {
   for (let done = 0; ; ) {
-    const { retried, remaining } = await post(PATH, { ...filter, limit: AT_ONCE });
+    const { retried } = await post(PATH, { ...filter, limit: Math.min(AT_ONCE, total - done) });
     done += retried;
-    if (retried === 0 || remaining === 0) return `${counted(done, "job")} queued again, to go out as the quota allows.`;
+    if (retried === 0 || done >= total) return `${counted(done, "job")} queued again, to go out as the quota allows.`;
     if (signal.aborted) return `Stopped: ${count(done)} of ${count(total)} queued again.`;
     tell(`${count(done)} of ${count(total)} are queued again …`);
   }

@@ -1,7 +1,8 @@
 /** Whether the server answers: a line that says when it last did, and a notice while it does not. */
 
+import { now } from "./clock.js";
 import { draw, h } from "./dom.js";
-import { duration } from "./words.js";
+import { clock, duration } from "./words.js";
 
 let lostAt = 0;
 let ticking = 0;
@@ -11,7 +12,7 @@ export function isBack() {
   lostAt = 0;
   clearInterval(ticking);
   ticking = 0;
-  const text = `Updated ${new Date().toLocaleTimeString("en-GB")}`;
+  const text = `Updated ${clock(now())}`;
   draw(document.getElementById("updated"), h("span", { class: "dot good", "aria-hidden": "true" }), text);
   document.getElementById("notice").hidden = true;
 }

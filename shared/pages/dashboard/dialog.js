@@ -55,10 +55,12 @@ export function ask({ title, text, label, tone = "primary", wantsName = false, a
         h("button", { type: "submit", class: tone, "aria-disabled": busy ? "true" : null }, label)));
   show();
   dialog.showModal();
+  window.addEventListener("hashchange", () => dialog.close(), { signal: closed.signal });
   return new Promise((resolve) =>
     dialog.addEventListener("close", () => {
       closed.abort();
       dialog.remove();
+      if (document.activeElement === document.body) document.querySelector("h1")?.focus();
       resolve();
     }),
   );

@@ -26,19 +26,18 @@ export function askForKey(refused) {
 function show(wasRefused, give) {
   sessionStorage.removeItem(NAME);
   const place = document.getElementById("key");
-  const shell = document.getElementById("shell");
   const done = (event) => {
     event.preventDefault();
     const key = place.querySelector("input").value.trim();
     if (!/^[\x21-\x7e]+$/.test(key)) return; // nothing else can travel in a header
-    place.hidden = true;
-    shell.inert = false;
+    place.onclose = null;
+    place.close();
     draw(place);
     give(key);
   };
   draw(
     place,
-    h("form", { class: "card key-card", onsubmit: done },
+    h("form", { onsubmit: done },
       h("h2", { id: "key-title" }, "This app wants its function key"),
       h("p", { id: "key-why", class: wasRefused ? "bad" : "quiet", role: wasRefused ? "alert" : null },
         wasRefused
@@ -50,7 +49,6 @@ function show(wasRefused, give) {
       h("button", { class: "primary", type: "submit" }, "Continue"),
     ),
   );
-  place.hidden = false;
-  shell.inert = true;
-  place.querySelector("input").focus();
+  place.onclose = () => place.showModal(); // Escape: nothing goes on without a key
+  place.showModal(); // above a dialog that may be open
 }

@@ -18,13 +18,10 @@ export function live(signal, round, onRefusal) {
   const now = () => {
     isWanted = true;
     mayHold = false;
+    current.abort(); // its answer would be older than what is shown, or is held for nobody
     wake();
   };
-  const whenSeen = () => {
-    if (document.hidden) current.abort(); // a held answer must not be waited for by nobody
-    now();
-  };
-  document.addEventListener("visibilitychange", whenSeen, { signal });
+  document.addEventListener("visibilitychange", now, { signal });
   window.addEventListener("online", now, { signal });
   signal.addEventListener("abort", () => (current.abort(), wake()));
 

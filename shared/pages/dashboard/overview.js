@@ -58,7 +58,7 @@ function tiles(queue) {
     tile("done", "Done", queue.finished_last_minute, "in the last minute", { state: "succeeded" }),
     tile("waiting", "For approval", queue.waiting_for_approval, "by a person", { state: WAITING }, "warn"),
     tile("dead", "Dead letters", queue.dead_letter, "retry or discard", { state: "dead_letter" }, "bad"),
-    tile("failed", "Failed", queue.failed, "no retry can help", { state: "failed" }),
+    tile("failed", "Failed", queue.failed, "not tried again", { state: "failed" }),
   ];
 }
 

@@ -19,15 +19,16 @@ export function say(text, tone = "good") {
 export const isUnderWay = (name) => underWay.has(name);
 
 /**
- * Do `work` unless it is under way already; what it returns is said, and what it raises. `redraw` shows the buttons.
- * Returns whether it was done.
+ * Do `work` unless it is under way already; what it returns, if anything, is said, and what it raises. `redraw` shows
+ * the buttons. Returns whether it was done.
  */
 export async function act(name, redraw, work) {
   if (underWay.has(name)) return false;
   underWay.add(name);
   redraw();
   try {
-    say(await work());
+    const done = await work();
+    if (done) say(done);
     return true;
   } catch (error) {
     say(inWords(error), "bad");

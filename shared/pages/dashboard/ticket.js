@@ -8,6 +8,7 @@ import { steps } from "./way.js";
 import { CHANNELS, FINISHED, clock, word } from "./words.js";
 
 const FINISHED_EVERY_MS = 10_000;
+const ALIKE_FROM = 0.2;
 
 /** Show a ticket and follow its AI work until it is finished. */
 export function ticket(stage) {
@@ -26,10 +27,11 @@ export function ticket(stage) {
   }, link("tickets"));
 }
 
-/** The nearest tickets; none while there is nothing to compare. */
+/** The nearest tickets that are near; none while there is nothing to compare. */
 async function likeIt(path, signal) {
   try {
-    return (await get(`${path}/similar?k=5`, { signal })).items;
+    const { items } = await get(`${path}/similar?k=5`, { signal });
+    return items.filter(({ similarity }) => similarity >= ALIKE_FROM);
   } catch (error) {
     if (error.status === 409 || error.status === 404) return [];
     throw error;
