@@ -89,7 +89,7 @@ class AnyOrder:
         runs = self.story.runs
         await self.story.step_ends(runs[-1 - which % len(runs)], word, stalls=stalls)
 
-    @rule(weight=8, when=lambda self: self.story.overtaken, which=PICK, word=WORDS, stalls=EITHER)
+    @rule(weight=12, when=lambda self: self.story.overtaken, which=PICK, word=WORDS, stalls=EITHER)
     async def stalled_step_ends(self, which: int, word: str, stalls: bool) -> None:
         """Of a run that knows nothing of the next one, which is at work on the same job."""
         runs = self.story.overtaken
@@ -104,9 +104,10 @@ class AnyOrder:
     async def leases_run_out(self) -> None:
         await self.story.db.execute(LEASES_RUN_OUT)
 
-    @rule(weight=4, when=lambda self: self.has("running"), is_taken_over=(False, True, True))
-    async def workers_are_given_up(self, is_taken_over: bool) -> None:
-        await self.story.give_up_workers(is_taken_over=is_taken_over)
+    @rule(weight=4, when=lambda self: self.has("running"), is_taken_over=(False, True, True), others_stall=EITHER)
+    @rule(weight=16, when=lambda self: self.story.stalled, is_taken_over=(True,), others_stall=(True, True, False))
+    async def workers_are_given_up(self, is_taken_over: bool, others_stall: bool) -> None:
+        await self.story.give_up_workers(is_taken_over=is_taken_over, others_stall=others_stall)
 
     @rule(weight=2, when=lambda self: self.story.runs)
     async def heart_beats(self) -> None:
@@ -122,12 +123,21 @@ class AnyOrder:
     async def person(self, which: int, what: str) -> None:
         await self.asks(self.story.job(which), what)
 
-    @rule(weight=6, when=lambda self: any(self.stoppable()), which=PICK)
-    async def person_stops(self, which: int) -> None:
+    @rule(
+        weight=6, when=lambda self: any(self.stoppable()), which=PICK, then=(*["the heart beats"] * 3, "failed", *WORDS)
+    )
+    async def person_stops(self, which: int, then: str) -> None:
+        """A running job; its run hears of it, or comes to something before that."""
         running = list(self.stoppable())
-        await self.asks(running[which % len(running)], "cancel")
+        job_id = running[which % len(running)]
+        await self.asks(job_id, "cancel")
+        await self.story.check()
+        if then not in WORDS:
+            await self.story.beat()
+        elif run := self.story.run_at(job_id):
+            await self.story.step_ends(run, then, stalls=False)
 
-    @rule(weight=4, when=lambda self: self.has("waiting_for_approval"), what=("approve", "approve", "reject"))
+    @rule(weight=6, when=lambda self: self.has("waiting_for_approval"), what=("approve", "approve", "reject"))
     async def person_decides(self, what: str) -> None:
         await self.asks(next(self.all("waiting_for_approval")), what)
 

@@ -65,13 +65,13 @@ class RunByHand:
 
     _numbers = itertools.count(1)
 
-    def __init__(self, worker: Worker, body: str, *, slice_s: float) -> None:
+    def __init__(self, worker: Worker, body: str, *, slice_s: float, stalls: bool = False) -> None:
         policy = replace(worker.policy, slice_s=slice_s)
         arrows = StallingDatabase(worker.db, self._before_arrow)
         worker = replace(worker, db=arrows, kinds=kinds_of(self._step), policy=policy)
         self.fence: tuple[int, int] | None = None
         self.saved: Outputs | None = None
-        self._stalls = False
+        self._stalls = stalls
         self._at_step = asyncio.Event()
         self._word: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(worker.work(body))
@@ -111,6 +111,7 @@ class RunByHand:
 
     async def _step(self, desk: Desk) -> str:
         self.fence, self.saved = (desk.claim.job_id, desk.claim.run), desk.saved
+        self._stalls = False  # which was said of an arrow that the step before might have led to
         self._at_step.set()
         word = await self._word
         if word in TROUBLE:

@@ -59,6 +59,16 @@ class Story:
         fences = [(run, run.fence) for run in self.runs if run.fence]
         return [run for run, (job_id, number) in fences if self.seen.is_at_another(job_id, number)]
 
+    def run_at(self, job_id: int) -> RunByHand | None:
+        """The run that has the job in its hands, if its process lives."""
+        fence = job_id, self.seen.jobs[job_id]["run"]
+        return next((run for run in self.runs if run.fence == fence), None)
+
+    @property
+    def stalled(self) -> list[RunByHand]:
+        """Runs that stand before their last arrow, with their job still in their hands."""
+        return [run for run in self.runs if run.fence and run.saved is None and self.seen.is_at(*run.fence)]
+
     def job(self, which: int) -> int:
         """One of the jobs there are, the newest first."""
         jobs = sorted(self.seen.jobs, reverse=True)
@@ -122,18 +132,21 @@ class Story:
             self.untouched = frozenset() if counts else frozenset({copy.job_id})
         await self.deliver(sent, slice_s=slice_s, is_taken_off=is_taken_off)
 
-    async def deliver(self, sent: Sent, *, slice_s: float = 1200, is_taken_off: bool = True) -> None:
-        """Give a message to a worker, which goes as far as its first step; for the queue it may be there still."""
+    async def deliver(
+        self, sent: Sent, *, slice_s: float = 1200, is_taken_off: bool = True, stalls: bool = False
+    ) -> None:
+        """Give a message to a worker, which goes as far as its first step, or, where no step is left and it `stalls`,
+        as its arrow; for the queue the message may be there still."""
         if sent.by_operator:
-            self.called_back = self.dead_letters_named(StoredCopy.read(sent.text))
-        run = RunByHand(self.app.worker, Stored("", sent.text).body, slice_s=slice_s)
+            self.called_back |= self.dead_letters_named(StoredCopy.read(sent.text))
+        run = RunByHand(self.app.worker, Stored("", sent.text).body, slice_s=slice_s, stalls=stalls)
         await run.rest()
         self.runs += [] if run.is_over else [run]
         on_queue = [one for one in self.post.all(NAMES[sent.queue]) if one.text == sent.text]
         if is_taken_off and on_queue:
             self.post.remove(NAMES[sent.queue], on_queue[0])
 
-    async def work_next(self, words: list[str], *, jobs: int = 1) -> None:
+    async def work_next(self, words: list[str], *, jobs: int = 1, stalls: bool = False) -> None:
         """Announce what waits, and work on the first messages of each queue as long as there are words."""
         await self.let_time_pass()
         await self.relay()
@@ -141,7 +154,7 @@ class Story:
             for message in self.post.visible(name)[:jobs]:
                 sent = next(sent for sent in self.sent if (sent.queue, sent.text) == (queue, message.text))
                 known = len(self.runs)
-                await self.deliver(sent)
+                await self.deliver(sent, stalls=stalls)
                 for word in words:
                     if len(self.runs) > known:
                         await self.tell(self.runs[-1], word)
@@ -153,14 +166,14 @@ class Story:
         await run.tell(word, stalls=stalls)
         self.forget_ended()
 
-    async def give_up_workers(self, *, is_taken_over: bool) -> None:
+    async def give_up_workers(self, *, is_taken_over: bool, others_stall: bool) -> None:
         """Their leases run out, and the sweep takes their jobs away; others may be at them before they go on."""
         await self.db.execute(LEASES_RUN_OUT)
         await self.check()
         await self.sweep()
         await self.check()
         if is_taken_over:
-            await self.work_next([], jobs=4)
+            await self.work_next([], jobs=4, stalls=others_stall)
 
     async def tell(self, run: RunByHand, word: str) -> None:
         """Let a run's step end, and the run go on to the next one."""

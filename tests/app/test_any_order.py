@@ -10,7 +10,7 @@ and for one of them again, by its number:
 from __future__ import annotations
 
 import os
-from random import Random, randrange
+from random import Random, randrange, seed
 
 import psycopg
 import pytest
@@ -23,8 +23,8 @@ from tests.ending import come_to_an_end
 from tests.story import Story
 
 STORIES = int(os.environ.get("ANY_ORDER_STORIES", "0"))
-FIRST = int(os.environ.get("ANY_ORDER_FIRST", randrange(10**6))) if STORIES else 1
-FEW, STEPS = 13, 40
+FIRST = int(os.environ.get("ANY_ORDER_FIRST", randrange(10**6))) if STORIES else 50
+FEW, STEPS = 16, 40  # those from 50 on come past more than most
 
 
 async def tell(database_url: str, number: int) -> None:
@@ -32,7 +32,8 @@ async def tell(database_url: str, number: int) -> None:
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute(EMPTY)
     chance, moves = Random(number), list[Move[AnyOrder]]()
-    story = await Story.begin(database_url, max_attempts=chance.choice((1, 1, 2, 3)))
+    seed(number)  # the app draws its back-offs
+    story = await Story.begin(database_url, max_attempts=chance.choice((1, 2, 3)))
     try:
         teller = AnyOrder(story)
         await teller.ticket("Charged twice")

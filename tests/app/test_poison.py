@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from shared.api.asked import Redrive
+from shared.api.asked import Discard, Redrive
 from shared.errors import QueueUnavailable
 from shared.queues.poison import Poison
 from shared.queues.storage import Held, Queues
@@ -187,6 +187,25 @@ async def test_message_when_deleted_and_a_stray_takes_its_place_then_found_by_th
     await bench.sweep()
 
     assert await bench.is_in_step(strays=1)
+
+
+@pytest.mark.parametrize("way", ["retry", "retry_many", "discard"])
+async def test_message_when_its_job_leaves_and_another_is_deleted_then_it_goes_though_the_count_is_right(
+    bench: Bench, way: str
+) -> None:
+    gone, deleted = await bench.dead_letters(2)
+    await bench.take_out(deleted)
+    await counts_as_done(bench.app)
+    decide = bench.app.decisions
+    ways: dict[str, Callable[[], Awaitable[object]]] = {
+        "retry": lambda: decide.retry(gone),
+        "retry_many": lambda: decide.retry_many(Redrive(limit=1)),
+        "discard": lambda: decide.discard(gone, Discard(discarded_by="mei")),
+    }
+    await ways[way]()
+    await bench.sweep()
+
+    assert await bench.is_in_step()
 
 
 async def test_dead_letters_when_retried_in_bulk_then_their_messages_go_and_the_others_stay(bench: Bench) -> None:

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from shared.db import Database, Row
+from shared.jobs import approvals, dead_letters, leave, people, rescue
 from shared.jobs import claim as claims
-from shared.jobs import dead_letters, leave, people, rescue
 from shared.jobs.claim import Claim, Needs
 from shared.jobs.dead_letters import Those
 from shared.jobs.states import JobError
@@ -25,11 +25,6 @@ STEP = {"team": "billing", "priority": 2}
 
 Arrow = Callable[[Database, Row], Awaitable[object]]
 Made = TypeVar("Made")
-
-WAIT_FOR_A_PERSON = """
-UPDATE jobs SET state = 'waiting_for_approval', claim_id = NULL, run_started_at = NULL, locked_until = NULL
-WHERE job_id = %(job_id)s
-"""
 
 
 def claim_of(row: Row) -> Claim:
@@ -59,6 +54,18 @@ async def _give_back(db: Database, row: Row) -> object:
 
 async def _dead_letter(db: Database, row: Row) -> object:
     return await leave.dead_letter(db, claim_of(row), TROUBLE, waited_s=0)
+
+
+async def _wait_for_approval(db: Database, row: Row) -> object:
+    return await leave.wait_for_approval(db, claim_of(row), "approve", (), ttl_s=3600, waited_s=0)
+
+
+async def _approve(db: Database, row: Row) -> object:
+    return await approvals.approve(db, row["job_id"], "Ada", None)
+
+
+async def _reject(db: Database, row: Row) -> object:
+    return await approvals.reject(db, row["job_id"], "Ada", None)
 
 
 async def _cancel(db: Database, row: Row) -> object:
@@ -121,6 +128,9 @@ ARROWS: Mapping[str, Arrow] = {
     "retry_later": _retry_later,
     "give_back": _give_back,
     "dead_letter": _dead_letter,
+    "wait_for_approval": _wait_for_approval,
+    "approve": _approve,
+    "reject": _reject,
     "cancel": _cancel,
     "retry": _retry,
     "retry_by_message": _retry_by_message,
@@ -136,7 +146,7 @@ ARROWS: Mapping[str, Arrow] = {
 _WAYS: Mapping[str, tuple[str, ...]] = {
     "queued": (),
     "running": ("claim",),
-    "waiting_for_approval": ("claim",),
+    "waiting_for_approval": ("claim", "wait_for_approval"),
     "succeeded": ("claim", "succeed"),
     "failed": ("claim", "fail"),
     "cancelled": ("cancel",),
@@ -150,14 +160,12 @@ async def send(db: Database, arrow: str, row: Row) -> bool:
 
 
 async def reach(db: Database, state: str) -> Row:
-    """The row of a new job, brought into `state` by real arrows (for a state nothing leads to yet: by hand)."""
+    """The row of a new job, brought into `state` by arrows."""
     seeded = await db.fetch_dict(SEED)
     assert seeded is not None
     job_id: int = seeded["job_id"]
     for arrow in _WAYS[state]:
         assert await send(db, arrow, await job_row(db, job_id))
-    if state == "waiting_for_approval":
-        await db.execute(WAIT_FOR_A_PERSON, {"job_id": job_id})
     row = await job_row(db, job_id)
     assert row["state"] == state
     return row
@@ -169,6 +177,7 @@ async def everything(db: Database, *, but_outbox: bool = False) -> list[Row]:
         "SELECT 'jobs' AS source, to_jsonb(jobs) AS held FROM jobs"
         " UNION ALL SELECT 'runs', to_jsonb(job_runs) FROM job_runs"
         " UNION ALL SELECT 'steps', to_jsonb(job_steps) FROM job_steps"
+        " UNION ALL SELECT 'questions', to_jsonb(approvals) FROM approvals"
         " UNION ALL SELECT 'tickets', to_jsonb(tickets) FROM tickets"
         " UNION ALL SELECT 'outbox', to_jsonb(outbox) FROM outbox WHERE NOT %(but_outbox)s"
         " ORDER BY 1, 2",
