@@ -18,8 +18,10 @@ _ECHO_LENGTH = 20
 
 # Azure names its filter in the code and the violated policy one level deeper; others use the third name.
 _FILTERED = {"content_filter", "ResponsibleAIPolicyViolation", "content_policy_violation"}
+_NO_CREDIT = "its account has no credit left"
 _SET_UP_WRONG = {
     401: "it does not accept PROVIDER_API_KEY",
+    402: _NO_CREDIT,  # "Insufficient Balance" of DeepSeek, "insufficient credits" of OpenRouter
     403: "PROVIDER_API_KEY may not use this model or address",
     404: "check PROVIDER_URL and the model names",
 }
@@ -51,7 +53,7 @@ def refusal(
 def _judged(status: int, codes: list[str]) -> tuple[type[ProviderError], str]:
     """The contract's table; what a code says about a 4xx is surer than the status."""
     if 400 <= status < 500 and "insufficient_quota" in codes:
-        return Misconfigured, "its account has no credit left"
+        return Misconfigured, _NO_CREDIT
     if status == 429:
         return Throttled, "its quota is used up for now"
     if status in (408, 409) or not 300 <= status < 500:

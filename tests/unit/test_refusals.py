@@ -40,7 +40,7 @@ def refused(
         (307, Misconfigured),
         (400, Refused),
         (401, Misconfigured),
-        (402, Refused),
+        (402, Misconfigured),
         (403, Misconfigured),
         (404, Misconfigured),
         (405, Refused),
