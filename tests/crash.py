@@ -85,8 +85,9 @@ class CrashingQueues(Queues):
         return await self._switch.guard(f"take from {queue}", lambda: self._inner.take(queue, hide_s=hide_s))
 
     async def delete(self, queue: str, message_id: str, pop_receipt: str) -> bool:
-        action = lambda: self._inner.delete(queue, message_id, pop_receipt)  # noqa: E731 - as short as its neighbours
-        return await self._switch.guard(f"delete from {queue}", action)
+        return await self._switch.guard(
+            f"delete from {queue}", lambda: self._inner.delete(queue, message_id, pop_receipt)
+        )
 
 
 def asker() -> str:

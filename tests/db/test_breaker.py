@@ -4,88 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import replace
 from typing import get_args
-from uuid import UUID, uuid4
 
 import pytest
 
-from shared.db import Database, Row
+from shared.db import Database
 from shared.provider import breaker as breakers
-from shared.provider.breaker import Breaker, Entry
+from shared.provider.breaker import Breaker
 from shared.provider.client import Endpoint
-
-WHY = "provider_unavailable: The provider answered 503."
-
-
-class Call:
-    """One call as the gate makes it: asks, and tells what came of it."""
-
-    def __init__(self, breaker: Breaker) -> None:
-        self.breaker = breaker
-        self.call_id: UUID = uuid4()
-        self.entry: Entry | None = None
-
-    async def begin(self) -> bool:
-        self.entry = await self.breaker.enter(self.call_id)
-        return self.entry.may_call
-
-    async def succeed(self) -> None:
-        assert self.entry is not None
-        await self.breaker.succeeded(self.call_id, self.entry)
-
-    async def fail(self, *, at_once: bool = False, why: str = WHY) -> bool:
-        assert self.entry is not None
-        return await self.breaker.failed(self.call_id, self.entry, why, at_once=at_once)
-
-
-@pytest.fixture
-def chat(db: Database) -> Breaker:
-    return Breaker(db, "chat", lease_s=15, threshold=3)
-
-
-async def begun(breaker: Breaker) -> Call:
-    call = Call(breaker)
-    assert await call.begin()
-    return call
-
-
-async def fail_once(breaker: Breaker) -> bool:
-    return await (await begun(breaker)).fail()
-
-
-async def state(db: Database, endpoint: Endpoint = "chat") -> str:
-    [row] = [row for row in await breakers.states(db) if row["endpoint"] == endpoint]
-    found: str = row["state"]
-    return found
-
-
-async def let_pass(db: Database, seconds: float) -> None:
-    """Make everything that the breakers remember so many seconds older."""
-    await db.execute(
-        "UPDATE provider_breakers SET opened_at = opened_at - x.s, retry_at = retry_at - x.s,"
-        " trial_until = trial_until - x.s, last_success_at = last_success_at - x.s,"
-        " out_until = ARRAY(SELECT u - x.s FROM unnest(out_until) AS u)"
-        " FROM (SELECT %(seconds)s * interval '1 second' AS s) AS x",
-        {"seconds": seconds},
-    )
-
-
-async def opened(db: Database, chat: Breaker, *, half: bool = False) -> None:
-    for _ in range(chat.threshold):
-        await fail_once(chat)
-    if half:
-        await let_pass(db, chat.cool_down_s)
-    assert await state(db) == ("half_open" if half else "open")
-
-
-async def row_of(db: Database) -> Row:
-    row = await db.fetch_dict(
-        "SELECT *, extract(epoch FROM retry_at - opened_at)::float8 AS cools_s FROM provider_breakers"
-        " WHERE endpoint = 'chat'"
-    )
-    assert row is not None
-    return row
+from tests.db.breaker_calls import WHY, Call, begun, fail_once, let_pass, opened, row_of, state
 
 
 async def test_failures_when_three_in_a_row_then_open_and_no_call_goes_through(db: Database, chat: Breaker) -> None:
@@ -115,76 +42,6 @@ async def test_failures_when_older_calls_succeed_meanwhile_then_those_speak_of_b
     for call in under_way:
         await call.succeed()
     assert [await fail_once(chat), await fail_once(chat)] == [False, True]
-
-
-async def test_failures_when_of_one_endpoint_then_the_other_stays_closed_but_believes_its_first_failure(
-    db: Database, chat: Breaker
-) -> None:
-    embeddings = replace(chat, endpoint="embeddings")
-    await opened(db, chat)
-    assert await state(db, "embeddings") == "closed"
-    await (await begun(embeddings)).succeed()
-    assert await fail_once(embeddings)
-
-
-async def test_failures_when_of_both_endpoints_at_the_same_moment_then_counted_together(
-    db: Database, chat: Breaker
-) -> None:
-    embeddings = replace(chat, endpoint="embeddings")
-    for _ in range(10):
-        under_way = [await begun(breaker) for breaker in (chat, embeddings, chat, embeddings)]
-        assert Counter(await asyncio.gather(*(call.fail() for call in under_way)))[True] >= 1
-        assert {await state(db), await state(db, "embeddings")} >= {"open"}
-        await db.execute(
-            "UPDATE provider_breakers SET is_open = false, failures = 0, reason = NULL, retry_at = NULL, trials = 0"
-        )
-
-
-async def test_calls_when_the_other_endpoint_is_down_then_one_at_a_time_until_one_succeeds(
-    db: Database, chat: Breaker
-) -> None:
-    embeddings = replace(chat, endpoint="embeddings")
-    before = await begun(embeddings)
-    await opened(db, chat)
-
-    first, second = await begun(embeddings), Call(embeddings)
-    assert not await second.begin()
-    await before.succeed()
-    assert await begun(embeddings), "an answer makes room for one more call"
-    assert not await second.begin(), "not for all: it was under way when the outage set in"
-
-    await first.succeed()
-    assert [await Call(embeddings).begin() for _ in range(8)] == [True] * 8
-
-
-async def test_set_up_when_wrong_for_one_endpoint_then_the_other_goes_by_its_own_failures(
-    db: Database, chat: Breaker
-) -> None:
-    embeddings = replace(chat, endpoint="embeddings")
-    await (await begun(embeddings)).fail(at_once=True, why="provider_config: it does not know this model")
-    assert [await fail_once(chat) for _ in range(3)] == [False, False, True]
-    chat_again_at = (await row_of(db))["retry_at"]
-    await db.execute("UPDATE provider_breakers SET retry_at = now() WHERE endpoint = 'embeddings'")
-    await (await begun(embeddings)).fail(at_once=True, why="provider_config: it does not know this model")
-    assert (await row_of(db))["retry_at"] == chat_again_at
-
-
-async def test_trial_when_both_are_open_then_one_at_a_time_and_its_failure_puts_off_the_other(
-    db: Database, chat: Breaker
-) -> None:
-    embeddings = replace(chat, endpoint="embeddings")
-    await opened(db, chat)
-    await fail_once(embeddings)
-    await let_pass(db, 60)
-    trial = await begun(chat)
-    assert not await Call(embeddings).begin()
-    await trial.fail()
-    assert not await Call(embeddings).begin()
-    assert await state(db, "embeddings") == "open"
-    await let_pass(db, 60)
-    await (await begun(chat)).succeed()
-    await (await begun(embeddings)).succeed()
-    assert await state(db, "embeddings") == "closed"
 
 
 @pytest.mark.parametrize(("attempts", "threshold"), [(1, 1), (2, 1), (3, 2), (4, 3), (5, 3), (100, 3)])

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import traceback
-from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any, Literal
 
 import httpx
 import pytest
@@ -19,64 +15,11 @@ from shared.errors import (
     ProviderError,
     Refused,
     Throttled,
-    TimedOut,
     Unavailable,
 )
-from shared.provider.client import Chat, Provider, Reply
+from shared.provider.client import Chat, Reply
 from shared.provider.hints import Remaining
-
-KEY = "sk-live-0123456789abcdefghij"
-TICKET = "Subject: Where is my parcel?\n\nIt was due on Monday."
-ASK = Chat(messages=(("system", "Task: classify."), ("user", TICKET)), max_tokens=60, as_json=True)
-
-Answer = Callable[[httpx.Request], httpx.Response] | Callable[[httpx.Request], Coroutine[None, None, httpx.Response]]
-
-
-def provider(
-    wire: Answer | httpx.AsyncClient,
-    *,
-    url: str = "https://ai.example/v1",
-    api_key: str = KEY,
-    key_header: Literal["authorization", "api-key"] = "authorization",
-    timeout_s: float = 10,
-) -> Provider:
-    return Provider(
-        wire if isinstance(wire, httpx.AsyncClient) else httpx.AsyncClient(transport=httpx.MockTransport(wire)),
-        url=url,
-        api_key=api_key,
-        key_header=key_header,
-        chat_model="chat-1",
-        embedding_model="embed-1",
-        timeout_s=timeout_s,
-    )
-
-
-def completion(content: object = "Hello.", finish_reason: str = "stop", **message: object) -> dict[str, Any]:
-    return {
-        "choices": [{"message": {"content": content, **message}, "finish_reason": finish_reason}],
-        "usage": {"total_tokens": 215},
-    }
-
-
-def always(status: int = 200, **response: Any) -> Answer:
-    return lambda _request: httpx.Response(status, **response)
-
-
-def raising(error: Exception) -> Answer:
-    def answer(_request: httpx.Request) -> httpx.Response:
-        raise error
-
-    return answer
-
-
-async def failure(wire: Answer | httpx.AsyncClient, **settings: Any) -> ProviderError:
-    """The error of one chat call; it and its traceback may show neither the key nor the ticket."""
-    with pytest.raises(ProviderError) as caught:
-        await provider(wire, **settings).chat(ASK, request_id="job-7/run-1/classify")
-    shown = "".join(traceback.format_exception(caught.value))
-    assert KEY not in shown
-    assert "It was due on Monday" not in shown
-    return caught.value
+from tests.unit.provider_calls import ASK, KEY, TICKET, always, completion, failure, provider
 
 
 async def test_chat_when_asked_sends_what_the_api_expects() -> None:
@@ -254,115 +197,6 @@ async def test_embed_when_the_provider_repeats_the_text_does_not_show_it() -> No
     with pytest.raises(Refused) as caught:
         await provider(answer).embed(TICKET, dimensions=2, request_id="job-7/run-1/embed")
     assert caught.value.message == "The provider answered 400: it does not accept the request."
-
-
-async def test_chat_when_redirected_does_not_follow() -> None:
-    calls: list[httpx.Request] = []
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        calls.append(request)
-        return httpx.Response(307, headers={"location": "https://elsewhere.example/v1/chat/completions"})
-
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer), follow_redirects=True)
-    assert type(await failure(client)) is Misconfigured
-    assert len(calls) == 1
-
-
-@pytest.mark.parametrize(
-    ("error", "kind"),
-    [
-        (httpx.ConnectTimeout(""), TimedOut),
-        (httpx.ReadTimeout(""), TimedOut),
-        (httpx.WriteTimeout(""), TimedOut),
-        (httpx.PoolTimeout(""), TimedOut),
-        (httpx.ConnectError("refused"), Unavailable),
-        (httpx.ReadError(""), Unavailable),
-        (ConnectionResetError(), Unavailable),
-        (httpx.WriteError(""), Unavailable),
-        (httpx.ProxyError(""), Unavailable),
-        (httpx.RemoteProtocolError("Server disconnected without sending a response."), Unavailable),
-        (httpx.DecodingError("incorrect header check"), Unavailable),
-        (httpx.UnsupportedProtocol("no scheme"), Misconfigured),
-        (httpx.LocalProtocolError(f"Illegal header value b'Bearer {KEY}\\n'"), Misconfigured),
-    ],
-)
-async def test_chat_when_the_call_breaks_tells_timeout_trouble_and_set_up_apart(
-    error: Exception, kind: type[ProviderError]
-) -> None:
-    assert type(await failure(raising(error))) is kind
-
-
-@pytest.mark.parametrize("settings", [{"url": "http://a:port"}, {"url": "ai.example"}, {"api_key": f"{KEY}é"}])
-async def test_chat_when_it_cannot_be_sent_is_misconfigured(settings: dict[str, str]) -> None:
-    async with httpx.AsyncClient() as client:
-        assert type(await failure(client, **settings)) is Misconfigured
-
-
-class Stream(httpx.AsyncByteStream):
-    """A body that comes chunk by chunk."""
-
-    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
-        self._chunks = chunks
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._chunks
-
-
-async def test_chat_when_the_body_cannot_be_unpacked_is_unavailable() -> None:
-    async def chunks() -> AsyncIterator[bytes]:
-        yield b"this is not gzip"
-
-    answer = always(headers={"content-encoding": "gzip"}, stream=Stream(chunks()))
-    assert type(await failure(answer)) is Unavailable
-
-
-async def test_chat_when_the_connection_is_cut_in_the_body_is_unavailable() -> None:
-    async def chunks() -> AsyncIterator[bytes]:
-        yield b'{"choices": ['
-        raise httpx.ReadError("cut")
-
-    assert type(await failure(always(stream=Stream(chunks())))) is Unavailable
-
-
-async def test_chat_when_the_body_trickles_without_end_times_out_as_a_whole() -> None:
-    async def chunks() -> AsyncIterator[bytes]:
-        while True:
-            yield b" "
-            await asyncio.sleep(0.01)
-
-    async with asyncio.timeout(3):
-        error = await failure(always(stream=Stream(chunks())), timeout_s=0.1)
-    assert type(error) is TimedOut
-    assert error.message == "The provider did not answer within 0.1 s."
-
-
-@pytest.mark.parametrize(("status", "kind"), [(200, BadAnswer), (500, Unavailable)])
-async def test_chat_when_the_body_has_no_end_stops_reading_after_4_mib(status: int, kind: type[ProviderError]) -> None:
-    mebibytes = 0
-
-    async def chunks() -> AsyncIterator[bytes]:
-        nonlocal mebibytes
-        while True:
-            mebibytes += 1
-            yield b"x" * 1024 * 1024
-
-    assert type(await failure(always(status, stream=Stream(chunks())))) is kind
-    assert mebibytes == 5
-
-
-async def test_chat_when_cancelled_lets_the_cancellation_through() -> None:
-    asked = asyncio.Event()
-
-    async def answer(_request: httpx.Request) -> httpx.Response:
-        asked.set()
-        await asyncio.Event().wait()
-        raise AssertionError("never reached")
-
-    call = asyncio.create_task(provider(answer).chat(ASK, request_id="job-7/run-1/classify"))
-    await asked.wait()
-    call.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await call
 
 
 @pytest.mark.parametrize(
